@@ -1,0 +1,1 @@
+//! The six decisions, one file a verb.
