@@ -1,1 +1,38 @@
-//! stub
+//! How the bus is done: one log, one lock, one commit protocol, one door.
+//!
+//! # Rooms
+//!
+//! | room | what belongs in it |
+//! | --- | --- |
+//! | [`bus`] | the one door, [`Bus::call`](bus::Bus::call), and the one transaction beneath it |
+//! | [`commit`] | the six steps of a commit, sans-IO: a value that asks for one call at a time |
+//! | [`disk`] | the trait `Disk`, the real disk, and the only loop that drives a commit |
+//! | [`lock`] | owner records: written for people, read for reports, never for decisions |
+//! | `log`, `replay` | bytes to records or damage; the re-read, cold and warm |
+//! | `projection`, `archive` | the fast fold that decisions ask; the cold fold that reports show |
+//! | [`failure`] | every way to fail closed, what it says about bytes written, its exit code |
+//! | [`settings`] | what the environment and the flags decide |
+//!
+//! # What never happens here
+//!
+//! Nothing opens a socket, runs a shell, removes a lock that it did not make, or truncates a byte
+//! that it did not write in this very call. No panic, `unwrap`, slice index or unbounded recursion is
+//! reachable from bytes that came from outside. Time, process ids and the environment enter at the
+//! edge and travel as values. `tests/tidy.rs` reads the sources for what a test can see of this.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::indexing_slicing,
+        clippy::string_slice
+    )
+)]
+
+pub mod bus;
+pub mod failure;
+pub mod log;
