@@ -166,16 +166,16 @@ pub fn is_ecmascript_space(point: CodePoint) -> bool {
         point,
         CodePoint::Char(
             '\u{9}'..='\u{D}'
-                | ' '
-                | '\u{A0}'
-                | '\u{1680}'
-                | '\u{2000}'..='\u{200A}'
-                | '\u{2028}'
-                | '\u{2029}'
-                | '\u{202F}'
-                | '\u{205F}'
-                | '\u{3000}'
-                | '\u{FEFF}'
+            | ' '
+            | '\u{A0}'
+            | '\u{1680}'
+            | '\u{2000}'..='\u{200A}'
+            | '\u{2028}'
+            | '\u{2029}'
+            | '\u{202F}'
+            | '\u{205F}'
+            | '\u{3000}'
+            | '\u{FEFF}',
         )
     )
 }
@@ -193,9 +193,9 @@ fn split_code_point(bytes: &[u8]) -> Option<(CodePoint, &[u8])> {
     let (head, tail) = bytes.split_at_checked(length).unwrap_or((bytes, &[]));
     let point = match (std::str::from_utf8(head), head) {
         (Ok(text), _) => CodePoint::Char(text.chars().next().unwrap_or('\u{FFFD}')),
-        (Err(_), [0xED, second, third]) => CodePoint::Surrogate(
-            0xD000 | (u16::from(second & 0x3F) << 6) | u16::from(third & 0x3F),
-        ),
+        (Err(_), [0xED, second, third]) => {
+            CodePoint::Surrogate(0xD000 | (u16::from(second & 0x3F) << 6) | u16::from(third & 0x3F))
+        }
         (Err(_), _) => CodePoint::Char(char::REPLACEMENT_CHARACTER),
     };
     Some((point, tail))
