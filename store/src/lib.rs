@@ -36,3 +36,4 @@
 pub mod bus;
 pub mod failure;
 pub mod log;
+pub mod replay;
