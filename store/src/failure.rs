@@ -2,12 +2,14 @@
 //!
 //! A failure is not a refusal: a refusal is the bus saying no, a record in the log; a failure is the
 //! bus unable to speak. All of them promise that nothing was written, and exit with 3, but for one:
-//! [`Failure::WriteUnconfirmed`] cannot know, says so, and exits with 4. `docs` of each variant say
-//! when; `tests/failures.rs` provokes every one on a real directory or through a faulty disk.
+//! [`Failure::WriteUnconfirmed`] cannot know, says so, and exits with 4. `tests/failures.rs` provokes every one on a real directory or through a faulty disk.
 
 use std::fmt;
 
+use serde::Serialize;
+
 use crate::log::Damage;
+use crate::settings::Paths;
 
 /// What an operating system call answered instead of doing its work.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -42,8 +44,8 @@ pub enum Failure {
     },
     /// The lock cannot be made at all: a wrong permission is not a time-out.
     LockUnavailable {
-        /// What stood in the way, with the path.
-        reason: String,
+        /// What stood in the way.
+        error: DiskError,
     },
     /// The log is damaged. The first damaged line is the one reported.
     LogCorrupt(Damage),
@@ -61,8 +63,10 @@ pub enum Failure {
     },
     /// Bytes that this process had validated are gone or different.
     HistoryRewritten {
-        /// How many bytes this process knew.
+        /// How many bytes this process had validated.
         known_bytes: u64,
+        /// How many bytes there are now.
+        found_bytes: u64,
     },
     /// A read or a write failed; what was written was taken back.
     Io {
@@ -81,6 +85,17 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// Every code there is, in the order of the contract's table.
+    pub const CODES: [&'static str; 7] = [
+        "lock-timeout",
+        "lock-unavailable",
+        "log-corrupt",
+        "log-unreplayable",
+        "history-rewritten",
+        "io",
+        "write-unconfirmed",
+    ];
+
     /// The stable code for programs.
     #[must_use]
     pub const fn code(&self) -> &'static str {
@@ -100,7 +115,89 @@ impl Failure {
     pub const fn exit_code(&self) -> u8 {
         match self {
             Failure::WriteUnconfirmed { .. } => 4,
-            _ => 3,
+            Failure::LockTimeout { .. }
+            | Failure::LockUnavailable { .. }
+            | Failure::LogCorrupt(_)
+            | Failure::NotAFile { .. }
+            | Failure::LogUnreplayable { .. }
+            | Failure::HistoryRewritten { .. }
+            | Failure::Io { .. } => 3,
         }
     }
+
+    /// Where the log is damaged, when it is.
+    #[must_use]
+    pub fn corruption(&self) -> Option<Corruption> {
+        match self {
+            Failure::LogCorrupt(damage) => Some(Corruption {
+                kind: damage.kind.as_str(),
+                line: Some(damage.line),
+                offset: Some(damage.offset),
+            }),
+            Failure::NotAFile { .. } => {
+                Some(Corruption { kind: "not-a-file", line: None, offset: None })
+            }
+            Failure::LogUnreplayable { line, .. } => {
+                Some(Corruption { kind: "unreplayable", line: Some(*line), offset: None })
+            }
+            Failure::LockTimeout { .. }
+            | Failure::LockUnavailable { .. }
+            | Failure::HistoryRewritten { .. }
+            | Failure::Io { .. }
+            | Failure::WriteUnconfirmed { .. } => None,
+        }
+    }
+
+    /// A sentence to act on. It names the file, what is wrong with it and the way out.
+    #[must_use]
+    pub fn sentence(&self, paths: &Paths) -> String {
+        let Paths { lock, log, .. } = paths;
+        let (lock, log) = (lock.display(), log.display());
+        match self {
+            Failure::LockTimeout { waited_ms, owner } => format!(
+                "the lock {lock} was still held after {waited_ms} ms: {owner}. Nothing was written. \
+                 Run `gaia-bus doctor` for what to do"
+            ),
+            Failure::LockUnavailable { error } => format!(
+                "the lock {lock} cannot be made: {error}. Nothing was written. Mend the path or its \
+                 permissions"
+            ),
+            Failure::LogCorrupt(damage) => format!(
+                "the log {log} is damaged: {damage}. Nothing was written. Run `gaia-bus doctor` for \
+                 what to do"
+            ),
+            Failure::NotAFile { found } => format!(
+                "the log {log} is a {found}, not a regular file. Nothing was written. Find out what \
+                 made it, or use another data directory"
+            ),
+            Failure::LogUnreplayable { line, reason } => format!(
+                "the log {log} cannot be replayed: line {line}: {reason}. Nothing was written. Run \
+                 `gaia-bus doctor` for what to do"
+            ),
+            Failure::HistoryRewritten { known_bytes, found_bytes } => format!(
+                "the log {log} was rewritten: the {known_bytes} bytes that this process had validated \
+                 are gone or different ({found_bytes} bytes are there now). Nothing was written. Find \
+                 out who rewrote it, then restart this process"
+            ),
+            Failure::Io { doing, error } => format!(
+                "{doing} failed: {error} (log {log}). Nothing was written, or all of it was taken back"
+            ),
+            Failure::WriteUnconfirmed { doing, error } => format!(
+                "{doing} failed: {error} (log {log}). Bytes were written that could be neither made \
+                 durable nor taken back: do not assume either way. The lock {lock} is kept on purpose. \
+                 Run `gaia-bus doctor` for what to do"
+            ),
+        }
+    }
+}
+
+/// Where a log is damaged, for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Corruption {
+    /// Which kind of damage.
+    pub kind: &'static str,
+    /// The first damaged line, counted from 1.
+    pub line: Option<u64>,
+    /// The byte offset at which that line begins.
+    pub offset: Option<u64>,
 }
