@@ -174,6 +174,17 @@ pub enum End<A> {
     },
 }
 
+/// A commit that is over, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ended<F, D, T, A> {
+    /// How it ended.
+    pub end: End<A>,
+    /// What this process now knows of the log.
+    pub replay: Replay<F, D>,
+    /// The task, which can be tried again when the lock was contended.
+    pub task: T,
+}
+
 /// What became of the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LockAfter {
@@ -233,6 +244,7 @@ pub struct Commit<F, D, T, A> {
     answer: Option<A>,
     failure: Option<Failure>,
     end: Option<End<A>>,
+    replay_suspect: bool,
 }
 
 impl<F, D, T> Commit<F, D, T, T::Answer>
@@ -258,6 +270,7 @@ where
             answer: None,
             failure: None,
             end: None,
+            replay_suspect: false,
         }
     }
 
@@ -325,17 +338,19 @@ where
     pub fn panicked(&mut self) {
         let panic = DiskError { code: None, text: "internal error: a panic was caught".into() };
         self.phase = match self.phase {
-            Phase::MakeLock | Phase::InspectLock => self.fail_without_lock(Failure::Io {
-                doing: "making the lock",
-                error: panic,
-            }),
+            Phase::MakeLock | Phase::InspectLock => {
+                self.fail_without_lock(Failure::Io { doing: "making the lock", error: panic })
+            }
             Phase::OpenLock
             | Phase::WriteOwner
             | Phase::OpenLog
             | Phase::ReadLog
             | Phase::ReadSpan
             | Phase::CreateLog
-            | Phase::OpenWriters => self.fail_io("carrying out the command", panic),
+            | Phase::OpenWriters => {
+                self.replay_suspect = true;
+                self.fail_io("carrying out the command", panic)
+            }
             Phase::SyncDataDir | Phase::SyncParentDir => {
                 self.keep_lock("making the new log durable", panic)
             }
@@ -352,22 +367,29 @@ where
         };
     }
 
-    /// How it ended, and what this process now knows of the log. Own lines that are durable are folded
-    /// here, after the release: nothing but the six steps runs under the lock.
+    /// Takes the ended commit apart. Own lines that are durable are folded here, after the release:
+    /// nothing but the six steps runs under the lock.
     ///
     /// # Errors
     ///
     /// Gives the machine back when it has not ended.
-    pub fn into_end(mut self) -> Result<(End<T::Answer>, Replay<F, D>), Box<Self>> {
+    pub fn into_end(mut self) -> Result<Ended<F, D, T, T::Answer>, Box<Self>> {
         match self.end.take() {
             None => Err(Box::new(self)),
             Some(end) => {
                 if self.lines_durable && self.replay.committed(&self.lines).is_err() {
                     debug_assert!(false, "own lines must fold");
                 }
-                Ok((end, self.replay))
+                Ok(Ended { end, replay: self.replay, task: self.task })
             }
         }
+    }
+
+    /// Whether a panic was caught while the log was read or decided on: then what the replay knows
+    /// must not be used again. The command has failed.
+    #[must_use]
+    pub fn replay_is_suspect(&self) -> bool {
+        self.replay_suspect
     }
 
     /// How it ended, if it has.

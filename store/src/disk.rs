@@ -212,9 +212,8 @@ impl LocalDisk {
 
     fn open_writers(&mut self) -> Result<Reply<'static>, Errno> {
         let directory = self.directory()?;
-        let open = |flags| {
-            rustix::fs::openat(directory, LOG_NAME, flags | OPEN_LOG, Permissions::empty())
-        };
+        let open =
+            |flags| rustix::fs::openat(directory, LOG_NAME, flags | OPEN_LOG, Permissions::empty());
         let append = open(OFlags::WRONLY | OFlags::APPEND)?;
         // Truncation goes through a handle of its own: an append handle cannot do it everywhere.
         let take_back = open(OFlags::RDWR)?;
@@ -295,9 +294,7 @@ impl Disk for LocalDisk {
             Call::Truncate { to } => {
                 open(&self.handles.take_back).and_then(|log| log.set_len(to)).map(done)
             }
-            Call::SyncTruncated => {
-                open(&self.handles.take_back).and_then(File::sync_all).map(done)
-            }
+            Call::SyncTruncated => open(&self.handles.take_back).and_then(File::sync_all).map(done),
             Call::MeasureLog => open(&self.handles.take_back)
                 .and_then(File::metadata)
                 .map(|found| Reply::Length(found.len())),
@@ -329,11 +326,7 @@ const PRIVATE_FILE: Permissions = Permissions::RUSR.union(Permissions::WUSR);
 /// "exists" is contention.
 #[must_use]
 pub fn is_contention(code: i32, windows: bool) -> bool {
-    if windows {
-        matches!(code, 5 | 32 | 80 | 183)
-    } else {
-        code == Errno::EXIST.raw_os_error()
-    }
+    if windows { matches!(code, 5 | 32 | 80 | 183) } else { code == Errno::EXIST.raw_os_error() }
 }
 
 fn reply(result: std::io::Result<Reply<'_>>) -> Reply<'_> {

@@ -201,3 +201,28 @@ pub struct Corruption {
     /// The byte offset at which that line begins.
     pub offset: Option<u64>,
 }
+
+/// Text from elsewhere, fit for a sentence on a terminal: controls, and characters that reorder or break
+/// a line, are shown as `\u{..}`.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
+        if is_deceptive(c) {
+            out.extend(c.escape_unicode())
+        } else {
+            out.push(c)
+        }
+        out
+    })
+}
+
+/// Whether a terminal would obey the character rather than show it: C0, DEL and C1 controls, line and
+/// paragraph separators, and the controls of bidirectional text (Unicode Standard Annex 9).
+#[must_use]
+pub fn is_deceptive(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}'
+        )
+}

@@ -34,6 +34,11 @@
 )]
 
 pub mod bus;
+pub mod commit;
+pub mod disk;
 pub mod failure;
+pub mod lock;
 pub mod log;
 pub mod replay;
+pub mod settings;
+pub mod signals;

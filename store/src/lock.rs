@@ -193,9 +193,8 @@ fn running(owner: &Owner, here: &Identity, process: Option<Option<String>>) -> R
     match this_boot(owner, here) {
         Some(false) => Running::No,
         Some(true) => match (process, &owner.started_at) {
-            (None, _) => Running::No,
             (Some(Some(now)), Some(then)) if now == *then => Running::Yes,
-            (Some(Some(_)), Some(_)) => Running::No,
+            (None, _) | (Some(Some(_)), Some(_)) => Running::No,
             (Some(_), _) => Running::Unknown,
         },
         // Another host's process cannot be seen from here; an older record does not name its host,
@@ -211,7 +210,9 @@ fn running(owner: &Owner, here: &Identity, process: Option<Option<String>>) -> R
 /// Whether the record is of this boot of this host; unknown for another host or an older record.
 fn this_boot(owner: &Owner, here: &Identity) -> Option<bool> {
     match (&owner.host, &owner.boot_id, &here.boot_id) {
-        (Some(host), Some(then), Some(now)) if Some(host) == here.host.as_ref() => Some(then == now),
+        (Some(host), Some(then), Some(now)) if Some(host) == here.host.as_ref() => {
+            Some(then == now)
+        }
         _ => None,
     }
 }
@@ -229,7 +230,8 @@ fn read_owner(paths: &Paths) -> Result<Owner, String> {
     if u64::try_from(bytes.len()).is_ok_and(|length| length > OWNER_BYTES_MAX) {
         return Err("owner.json is too large to be an owner record".into());
     }
-    serde_json::from_slice(&bytes).map_err(|error| format!("owner.json is no owner record: {error}"))
+    serde_json::from_slice(&bytes)
+        .map_err(|error| format!("owner.json is no owner record: {error}"))
 }
 
 /// The start time of whatever process has a pid; nothing when none has.

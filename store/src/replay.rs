@@ -226,6 +226,11 @@ impl<F: Fold, D: Digest> Replay<F, D> {
         self.scanner.lines()
     }
 
+    /// The digest of the validated bytes.
+    pub fn digest(&self) -> u128 {
+        self.known.value()
+    }
+
     /// The fold of the validated lines. Between [`begin`](Self::begin) and a
     /// [`finish`](Self::finish) without fault nothing may be decided from it.
     pub fn fold(&self) -> &F {

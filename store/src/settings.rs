@@ -133,9 +133,8 @@ impl Settings {
 }
 
 fn default_data_dir(variable: &impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let base = |name: &str| {
-        non_empty(variable(name)).map(PathBuf::from).filter(|path| path.is_absolute())
-    };
+    let base =
+        |name: &str| non_empty(variable(name)).map(PathBuf::from).filter(|path| path.is_absolute());
     base("LOCALAPPDATA")
         .or_else(|| base("XDG_DATA_HOME"))
         .or_else(|| base("HOME").map(|home| home.join(".local").join("share")))
