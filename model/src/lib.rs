@@ -11,6 +11,7 @@
 //! | room | what belongs in it |
 //! | --- | --- |
 //! | [`vocabulary`] | the wire constants, spelled once |
+//! | [`identifier`] | `act-`, `msg-`, `cor-`: what is minted, and what looks like it |
 //! | [`text`], [`json`] | verbatim strings and values: what was written is what is read back |
 //! | [`command`], [`event`] | what callers ask, and the records the log holds |
 //! | [`view`], [`decide`] | the six decisions, written once over what any fold can answer |
@@ -44,6 +45,7 @@ pub mod command;
 pub mod correlation;
 pub mod decide;
 pub mod event;
+pub mod identifier;
 pub mod instant;
 pub mod integrity;
 pub mod invariant;

@@ -63,6 +63,13 @@ impl Text {
         self.0.extend_from_slice(text.as_bytes());
     }
 
+    /// Appends another text; surrogates that meet at the seam join.
+    pub fn push_text(&mut self, text: &Text) {
+        for point in text.code_points() {
+            self.push(point);
+        }
+    }
+
     /// The WTF-8 bytes. Their count is what limits are measured in (a lone surrogate counts three).
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {

@@ -1,0 +1,67 @@
+//! Promise: the reference state behaves as the bus that was observed, to the byte.
+//!
+//! Method: every case of the vectors folder is decided and folded here, and compared with what was
+//! recorded: answers, refusals, appended lines, snapshots, counters, integrity and correlation; key
+//! order included, numbers by value.
+//!
+//! What it cannot see: anything that the vectors do not record, such as what is ours alone (safe
+//! repeats, limits, unknown arguments: `tests/decisions.rs`), the bytes of a damaged log and the
+//! evidence checks (the store's tests).
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use gaia_bus_model::integrity;
+use gaia_bus_model::json::Object;
+use gaia_bus_model::state::State;
+
+use support::checks::{self, Fold};
+
+impl Fold for State {
+    fn fold(&mut self, record: &Object, _line: &[u8]) -> Result<(), String> {
+        self.apply(record).map_err(|unreplayable| unreplayable.to_string())
+    }
+
+    fn snapshot(&self) -> Object {
+        State::snapshot(self)
+    }
+
+    fn counters(&self) -> Object {
+        State::counters(self).to_object()
+    }
+
+    fn integrity(&self) -> Object {
+        integrity::report(&State::integrity(self))
+    }
+
+    fn correlation(&self) -> Object {
+        State::correlation(self).to_object()
+    }
+}
+
+#[test]
+fn vectors_sequences_are_reproduced_step_by_step() {
+    checks::sequences::<State>();
+}
+
+#[test]
+fn vectors_logs_that_parse_fold_to_what_was_recorded() {
+    checks::logs::<State>();
+}
+
+#[test]
+fn vectors_checks_see_a_change_in_any_expectation() {
+    checks::negative_control::<State>();
+    checks::negative_control_of_tables::<State>();
+}
+
+#[test]
+fn vectors_lesson_is_reproduced_byte_for_byte_by_its_eight_commands() {
+    checks::lesson::<State>();
+}
+
+#[test]
+fn vectors_tables_are_reproduced_row_by_row() {
+    checks::tables::<State>();
+}
