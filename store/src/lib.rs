@@ -39,6 +39,7 @@ pub mod disk;
 pub mod failure;
 pub mod lock;
 pub mod log;
+pub mod mcp;
 pub mod replay;
 pub mod settings;
 pub mod signals;
