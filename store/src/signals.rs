@@ -2,9 +2,13 @@
 //!
 //! From each try of `mkdir` to the release every catchable signal that ends or stops a process is
 //! masked, and delivered after it, so that only SIGKILL, an out-of-memory kill and power loss leave a
-//! lock behind. Between tries it is not: who waits for a lock can be interrupted.
+//! lock behind. Between tries it is not: who waits for a lock can be interrupted. The server holds
+//! them back for longer, until the answer is written, so waiting lets them through explicitly
+//! ([`sleep_interruptibly`]) instead of trusting what the mask was before.
 //!
 //! The mask is the calling thread's. A process with more threads must mask signals in the others.
+
+use std::time::Duration;
 
 use nix::sys::signal::{SigSet, SigmaskHow};
 
@@ -29,6 +33,14 @@ impl Drop for HeldBack {
             let _ = before.thread_set_mask();
         }
     }
+}
+
+/// Sleeps with no signal masked: whatever is pending or arrives meanwhile takes its effect, also when
+/// a [`HeldBack`] lives around it. For who holds no lock.
+pub fn sleep_interruptibly(duration: Duration) {
+    let before = SigSet::empty().thread_swap_mask(SigmaskHow::SIG_SETMASK);
+    std::thread::sleep(duration);
+    drop(HeldBack { before: before.ok() });
 }
 
 /// Keeps a file size limit from killing the holder of a lock: the write fails with `EFBIG` instead,

@@ -2,160 +2,117 @@
 //!
 //! Contract.
 //! - No handler is installed: SIGTERM, SIGINT and SIGHUP end the process the way they end any other,
-//!   at once while it waits for a request or for the lock (the commit protocol lets them through
-//!   between its tries), but not from the moment a call begins to commit until its answer is written.
-//!   They are blocked for that time, stay pending, and are delivered right after.
+//!   at once while it waits for a request or for the lock (`signals::sleep_interruptibly`), but not from
+//!   the moment a call holds the lock until its answer is written. They stay pending for that time
+//!   and take their effect right after.
 //! - A client that has stopped reading cannot make the process immortal: when the pipe takes nothing
 //!   for [`WRITE_PATIENCE_MS`], signals are let through before the answer is.
 //! - When nobody can read the output any more, waiting for requests ends too.
 //!
 //! Absent: non-blocking descriptors (the other end of a pipe would inherit the flag) and threads.
-//! Outside of Unix there are no signals to hold back and the standard streams are used as they are.
 //! `tests/mcp.rs` guards it with real signals on a real process.
 
-use std::io::Result;
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{Read, Result, Write};
+use std::os::fd::AsFd;
+use std::rc::Rc;
+
+use gaia_bus_model::command::Verb;
+use gaia_bus_model::json::Object;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pipe::PIPE_BUF;
 
 use super::{Door, serve};
+use crate::bus::Answer;
+use crate::signals::HeldBack;
+
+/// How long an answer may stand before a full pipe while signals are held back, in milliseconds.
+const WRITE_PATIENCE_MS: i64 = 1_000;
 
 /// Serves a client on standard input and standard output until it goes.
 ///
 /// # Errors
 ///
 /// What reading standard input or writing standard output came to.
-#[cfg(not(unix))]
 pub fn serve_stdio(door: &mut impl Door) -> Result<()> {
-    serve(std::io::stdin().lock(), std::io::stdout().lock(), door)
+    let held = Rc::new(Cell::new(None));
+    let stdin = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
+    let stdout = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
+    let input = Input { stdin, stdout: stdout.try_clone()? };
+    let output = Output { stdout, held: Rc::clone(&held) };
+    serve(input, output, &mut Holding { door, held })
 }
 
-#[cfg(unix)]
-pub use self::unix::serve_stdio;
+/// A door that holds signals back from the call until the answer is flushed.
+struct Holding<'a, D> {
+    door: &'a mut D,
+    held: Rc<Cell<Option<HeldBack>>>,
+}
 
-#[cfg(unix)]
-mod unix {
-    use std::cell::Cell;
-    use std::fs::File;
-    use std::io::{Read, Write};
-    use std::os::fd::AsFd;
-    use std::rc::Rc;
-
-    use gaia_bus_model::command::Verb;
-    use gaia_bus_model::json::Object;
-    use nix::sys::signal::{SigSet, Signal};
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use rustix::pipe::PIPE_BUF;
-
-    use super::{Door, Result, serve};
-    use crate::bus::Answer;
-
-    /// How long an answer may stand before a full pipe while signals are held back, in milliseconds.
-    const WRITE_PATIENCE_MS: i64 = 1_000;
-
-    /// Serves a client on standard input and standard output until it goes.
-    ///
-    /// # Errors
-    ///
-    /// What reading standard input or writing standard output came to.
-    pub fn serve_stdio(door: &mut impl Door) -> Result<()> {
-        let held = Rc::new(Cell::new(None));
-        let stdin = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
-        let stdout = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
-        let input = Input { stdin, stdout: stdout.try_clone()? };
-        let output = Output { stdout, held: Rc::clone(&held) };
-        serve(input, output, &mut Holding { door, held })
+impl<D: Door> Door for Holding<'_, D> {
+    fn call(&mut self, verb: Verb, arguments: Object) -> Answer {
+        self.held.set(Some(HeldBack::now()));
+        self.door.call(verb, arguments)
     }
+}
 
-    /// The signals that end a process, blocked until this is dropped.
-    struct Held {
-        before: SigSet,
+struct Output {
+    stdout: File,
+    held: Rc<Cell<Option<HeldBack>>>,
+}
+
+impl Output {
+    /// Whether the pipe takes bytes within the patience.
+    fn is_writable(&self) -> bool {
+        let mut fds = [PollFd::new(&self.stdout, PollFlags::OUT)];
+        let patience = Timespec {
+            tv_sec: WRITE_PATIENCE_MS / 1_000,
+            tv_nsec: (WRITE_PATIENCE_MS % 1_000) * 1_000_000,
+        };
+        poll(&mut fds, Some(&patience)) != Ok(0)
     }
+}
 
-    impl Held {
-        fn new() -> Option<Held> {
-            let mut ending = SigSet::empty();
-            ending.extend([Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT]);
-            let before = SigSet::thread_get_mask().ok()?;
-            ending.thread_block().ok()?;
-            Some(Held { before })
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        let held = self.held.take();
+        if held.is_none() {
+            return self.stdout.write(bytes);
         }
-    }
-
-    impl Drop for Held {
-        fn drop(&mut self) {
-            // It fails for no reason but a bad argument, and this one came from the system.
-            let _ = self.before.thread_set_mask();
+        if !self.is_writable() {
+            drop(held);
+            return self.stdout.write(bytes);
         }
+        self.held.set(held);
+        // A pipe that polls as writable takes this much without blocking, by POSIX.
+        self.stdout.write(bytes.get(..PIPE_BUF).unwrap_or(bytes))
     }
 
-    /// A door that holds signals back from the call until the answer is flushed.
-    struct Holding<'a, D> {
-        door: &'a mut D,
-        held: Rc<Cell<Option<Held>>>,
+    fn flush(&mut self) -> Result<()> {
+        self.held.set(None);
+        self.stdout.flush()
     }
+}
 
-    impl<D: Door> Door for Holding<'_, D> {
-        fn call(&mut self, verb: Verb, arguments: Object) -> Answer {
-            self.held.set(Held::new());
-            self.door.call(verb, arguments)
-        }
-    }
+struct Input {
+    stdin: File,
+    stdout: File,
+}
 
-    struct Output {
-        stdout: File,
-        held: Rc<Cell<Option<Held>>>,
-    }
-
-    impl Output {
-        /// Whether the pipe takes bytes within the patience.
-        fn is_writable(&self) -> bool {
-            let mut fds = [PollFd::new(&self.stdout, PollFlags::OUT)];
-            let patience = Timespec {
-                tv_sec: WRITE_PATIENCE_MS / 1_000,
-                tv_nsec: (WRITE_PATIENCE_MS % 1_000) * 1_000_000,
-            };
-            poll(&mut fds, Some(&patience)) != Ok(0)
-        }
-    }
-
-    impl Write for Output {
-        fn write(&mut self, bytes: &[u8]) -> Result<usize> {
-            let held = self.held.take();
-            if held.is_none() {
-                return self.stdout.write(bytes);
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        // A kernel that cannot poll a stream says so; then reading it tells all there is.
+        let mut fds = [
+            PollFd::new(&self.stdin, PollFlags::IN),
+            PollFd::new(&self.stdout, PollFlags::empty()),
+        ];
+        if poll(&mut fds, None).is_ok() {
+            let [_, stdout] = &fds;
+            if stdout.revents().intersects(PollFlags::ERR | PollFlags::HUP) {
+                return Ok(0);
             }
-            if !self.is_writable() {
-                drop(held);
-                return self.stdout.write(bytes);
-            }
-            self.held.set(held);
-            // A pipe that polls as writable takes this much without blocking, by POSIX.
-            self.stdout.write(bytes.get(..PIPE_BUF).unwrap_or(bytes))
         }
-
-        fn flush(&mut self) -> Result<()> {
-            self.held.set(None);
-            self.stdout.flush()
-        }
-    }
-
-    struct Input {
-        stdin: File,
-        stdout: File,
-    }
-
-    impl Read for Input {
-        fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
-            // A kernel that cannot poll a stream says so; then reading it tells all there is.
-            let mut fds = [
-                PollFd::new(&self.stdin, PollFlags::IN),
-                PollFd::new(&self.stdout, PollFlags::empty()),
-            ];
-            if poll(&mut fds, None).is_ok() {
-                let [_, stdout] = &fds;
-                if stdout.revents().intersects(PollFlags::ERR | PollFlags::HUP) {
-                    return Ok(0);
-                }
-            }
-            self.stdin.read(buffer)
-        }
+        self.stdin.read(buffer)
     }
 }

@@ -105,7 +105,7 @@ fn input_schema(verb: Verb) -> Value {
         Verb::Ack => &["actorId", "messageId"],
         Verb::Handoff => &["from", "to", "summary"],
     };
-    object(properties, required)
+    object(&properties, required)
 }
 
 /// What to send as an argument.
@@ -222,7 +222,7 @@ fn output_schema(verb: Verb) -> Value {
         }
         None => Map::new(),
     };
-    object(properties, required)
+    object(&properties, required)
 }
 
 /// What was granted and what was not.
@@ -254,7 +254,7 @@ fn pending() -> Value {
     })
 }
 
-fn object(properties: Map<String, Value>, required: &[&str]) -> Value {
+fn object(properties: &Map<String, Value>, required: &[&str]) -> Value {
     json!({
         "type": "object",
         "properties": properties,
