@@ -357,3 +357,64 @@ impl serde::Serialize for Number {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(value: &Json) -> String {
+        let mut out = Vec::new();
+        value.write(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn strings_are_written_as_json_stringify_writes_them() {
+        for (text, expected) in [
+            ("\"\\/", r#""\"\\/""#),
+            ("\u{8}\t\n\u{C}\r", r#""\b\t\n\f\r""#),
+            ("\0\u{1}\u{B}\u{1F}", r#""\u0000\u0001\u000b\u001f""#),
+            ("\u{7F}\u{85}\u{2028}\u{D7FF}\u{1F469}", "\"\u{7F}\u{85}\u{2028}\u{D7FF}\u{1F469}\""),
+        ] {
+            assert_eq!(written(&text.into()), expected);
+        }
+        let mut lone = Text::from("x\u{D55C}");
+        lone.push(CodePoint::Surrogate(0xDFAB));
+        assert_eq!(written(&lone.into()), "\"x\u{D55C}\\udfab\"");
+    }
+
+    #[test]
+    fn numbers_are_written_as_they_were_read_and_compare_by_value() {
+        let number = Number::from_literal;
+        for (one, other) in [("1", "1.0"), ("-0", "0"), ("1e2", "100"), ("1e999", "2e999")] {
+            assert_eq!(number(one), number(other));
+        }
+        assert_ne!(number("1"), number("2"));
+        assert_ne!(number("1e999"), number("-1e999"));
+        for literal in ["1.0", "1E+2", "1e999", "-0", "9007199254740993"] {
+            assert_eq!(written(&Json::Number(number(literal))), literal);
+        }
+    }
+
+    #[test]
+    fn objects_keep_their_order_and_it_matters() {
+        let mut object = Object::new().with("b", 1).with("a", Json::Null);
+        object.set("b", vec![true]);
+        let object = object.with_some("c", None::<Json>).with_some("d", Some("x"));
+        assert_eq!(written(&object.clone().into()), r#"{"b":[true],"a":null,"d":"x"}"#);
+        assert_ne!(
+            object,
+            Object::new().with("a", Json::Null).with("b", vec![true]).with("d", "x")
+        );
+    }
+
+    #[test]
+    fn answers_leave_as_strict_json_with_numbers_untouched() {
+        let mut lone = Text::new();
+        lone.push(CodePoint::Surrogate(0xD83D));
+        let number = Json::Number(Number::from_literal("1e999"));
+        let object = Object::new().with("text", lone).with("n", number);
+        let line = serde_json::to_string(&object).unwrap();
+        assert_eq!(line, "{\"text\":\"\u{FFFD}\",\"n\":1e999}");
+    }
+}

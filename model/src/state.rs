@@ -409,3 +409,251 @@ impl View for State {
         self.stored(message_id).cloned()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Identity;
+
+    const T0: &str = "2026-09-15T23:41:00.000Z";
+    const T31: &str = "2026-09-15T23:41:31.000Z";
+    const T62: &str = "2026-09-15T23:42:02.000Z";
+
+    fn record(record_type: &str, at: &str) -> Object {
+        Object::new().with("type", record_type).with("at", at)
+    }
+
+    fn registered(at: &str, actor_ref: &str, name: &str) -> Object {
+        record("actor.registered", at).with("ref", actor_ref).with("name", name)
+    }
+
+    fn sent(id: &str, to: &str) -> Object {
+        let message = Object::new().with("messageId", id).with("from", "act-0001").with("to", to);
+        record("message.sent", T0).with("message", message)
+    }
+
+    fn by(record_type: &str, at: &str, actor_ref: &str) -> Object {
+        record(record_type, at).with("actorId", actor_ref)
+    }
+
+    fn polled(at: &str, ids: &[&str]) -> Object {
+        by("inbox.polled", at, "act-0001").with("messageIds", ids.to_vec())
+    }
+
+    fn folded(records: &[Object]) -> State {
+        replay(records).unwrap()
+    }
+
+    fn pending_ids(state: &State, owner: &str) -> Vec<Text> {
+        state.pending(&owner.into()).into_iter().map(|pending| pending.message_id).collect()
+    }
+
+    #[test]
+    fn registering_again_keeps_first_registration_heartbeats_and_inbox() {
+        let first = [
+            registered(T0, "act-0001", "old").with("kind", "k"),
+            by("actor.heartbeat", T0, "act-0001"),
+            sent("msg-0001", "act-0001"),
+        ];
+        let mut state = folded(&first);
+        state.apply(&registered(T31, "act-0001", "new").with("isNew", true)).unwrap();
+        let [actor] = state.actors() else { panic!("one actor, whatever isNew says") };
+        assert_eq!(actor.registered_at, Some(T0.into()));
+        assert_eq!(actor.last_seen_at, Some(T31.into()));
+        assert_eq!((actor.heartbeats, actor.kind.clone()), (1, None), "kind is replaced");
+        assert_eq!(pending_ids(&state, "act-0001"), [Text::from("msg-0001")]);
+        assert!(state.bearers(&"old".into()).is_empty());
+        assert_eq!(state.bearers(&"new".into()), [Text::from("act-0001")]);
+        assert_eq!(state.counters().actor, 1);
+    }
+
+    #[test]
+    fn only_what_an_actor_does_itself_on_the_inbox_is_seeing_it() {
+        let registered = registered(T0, "act-0001", "a");
+        let message = sent("msg-0001", "act-0001").with("at", T31);
+        let handoff = record("work.handed-off", T31).with("from", "act-0001");
+        for unseen in [message, handoff, record("command.rejected", T31), record("x", T31)] {
+            let state = folded(&[registered.clone(), unseen]);
+            assert_eq!(state.actors()[0].status, Status::Stale);
+        }
+        for seen in ["inbox.polled", "message.acked", "actor.heartbeat"] {
+            let seen = by(seen, T31, "act-0001")
+                .with("messageIds", Json::Array(vec![]))
+                .with("messageId", "unknown");
+            assert_eq!(folded(&[registered.clone(), seen]).actors()[0].status, Status::Online);
+        }
+    }
+
+    #[test]
+    fn ageing_judges_against_the_time_of_the_record_also_when_it_goes_back() {
+        let log = [registered(T0, "act-0001", "a"), record("x", T31), record("x", T0)];
+        assert_eq!(folded(&log[..2]).actors()[0].status, Status::Stale);
+        let state = folded(&log);
+        assert_eq!(state.actors()[0].status, Status::Online);
+        assert_eq!(state.last_event_at(), Some(&T0.into()), "the newest, later or not");
+    }
+
+    #[test]
+    fn an_unreadable_time_changes_last_seen_and_judges_nobody() {
+        let stale = [registered(T0, "act-0001", "a"), record("x", T31)];
+        let mut state = folded(&stale);
+        state.apply(&by("actor.heartbeat", "soon", "act-0001")).unwrap();
+        assert_eq!(state.actors()[0].status, Status::Stale, "not judged yet");
+        state.apply(&record("x", T62)).unwrap();
+        assert_eq!(state.actors()[0].status, Status::Online, "its last-seen is unreadable");
+        assert_eq!(state.last_event_at(), Some(&T62.into()));
+    }
+
+    #[test]
+    fn a_registration_is_online_at_once_also_without_a_readable_time() {
+        let mut state = folded(&[registered(T0, "act-0001", "a"), record("x", T31)]);
+        state.apply(&registered("soon", "act-0001", "a")).unwrap();
+        assert_eq!(state.actors()[0].status, Status::Online);
+    }
+
+    #[test]
+    fn an_at_that_is_no_string_is_no_time_and_is_kept_as_found() {
+        let mut state = folded(&[registered(T0, "act-0001", "a"), record("x", T31)]);
+        let odd = Object::new().with("type", "actor.heartbeat").with("actorId", "act-0001");
+        state.apply(&odd.clone().with("at", 5)).unwrap();
+        assert_eq!(state.actors()[0].last_seen_at, Some(5.into()));
+        state.apply(&odd).unwrap();
+        assert_eq!(state.actors()[0].last_seen_at, None);
+        assert_eq!(state.last_event_at(), Some(&T31.into()));
+        assert_eq!((state.actors()[0].heartbeats, state.counters().event), (2, 4));
+    }
+
+    #[test]
+    fn an_id_seen_before_is_overwritten_in_its_place_and_delivered_again() {
+        let mut state = folded(&[sent("msg-0001", "act-0002"), sent("msg-0002", "act-0002")]);
+        let acked = by("message.acked", T0, "act-0002").with("messageId", "msg-0001");
+        state.apply(&acked).unwrap();
+        state.apply(&sent("msg-0001", "act-0003")).unwrap();
+        assert_eq!(state.counters().message, 3);
+        let twice = ["msg-0001", "msg-0002"].map(Text::from);
+        assert_eq!(pending_ids(&state, "act-0002"), twice, "overwritten is unacknowledged");
+        assert_eq!(pending_ids(&state, "act-0003"), ["msg-0001"].map(Text::from));
+        assert_eq!(state.addressee(&"msg-0001".into()), Some("act-0003".into()));
+        let ids: Vec<_> = state.messages.iter().map(|(id, _)| id.clone()).collect();
+        assert_eq!(ids, twice);
+    }
+
+    #[test]
+    fn delivery_is_stamped_once() {
+        let mut state = folded(&[sent("msg-0001", "act-0001")]);
+        let delivered_at =
+            |state: &State| state.message(&"msg-0001".into()).unwrap().get("deliveredAt").cloned();
+        state.apply(&polled(T31, &["msg-0001", "unknown"])).unwrap();
+        state.apply(&polled(T62, &["msg-0001"])).unwrap();
+        assert_eq!(delivered_at(&state), Some(T31.into()));
+    }
+
+    #[test]
+    fn acknowledging_sets_three_fields_and_again_overwrites_them() {
+        let mut state = folded(&[sent("msg-0001", "act-0001")]);
+        for (at, note) in [(T0, "first"), (T31, "second")] {
+            let ack = by("message.acked", at, "act-0009").with("messageId", "msg-0001");
+            state.apply(&ack.with("note", note)).unwrap();
+        }
+        let message = state.message(&"msg-0001".into()).unwrap();
+        assert_eq!(
+            String::from_utf8(message.to_line()).unwrap(),
+            format!(
+                r#"{{"messageId":"msg-0001","from":"act-0001","to":"act-0001","ackedBy":"act-0009","ackedAt":"{T31}","ackNote":"second"}}"#
+            )
+        );
+        assert!(pending_ids(&state, "act-0001").is_empty());
+    }
+
+    #[test]
+    fn ids_that_are_not_known_are_left_alone() {
+        let mut state = State::default();
+        for record in [
+            polled(T0, &["msg-0001"]),
+            by("message.acked", T0, "act-0001").with("messageId", "msg-0001"),
+            by("actor.heartbeat", T0, "act-0001"),
+        ] {
+            state.apply(&record).unwrap();
+        }
+        let expected = State {
+            counters: Counters { event: 3, ..Counters::default() },
+            last_event_at: Some(T0.into()),
+            ..State::default()
+        };
+        assert_eq!(state, expected);
+    }
+
+    #[test]
+    fn the_first_message_under_a_key_holds_it() {
+        let keyed = |id: &str, from: &str| {
+            let message = Object::new()
+                .with("messageId", id)
+                .with("from", from)
+                .with("to", "x")
+                .with("idempotencyKey", "k");
+            record("message.sent", T0).with("message", message)
+        };
+        let state = folded(&[keyed("m1", "a"), keyed("m2", "a"), keyed("m3", "b")]);
+        assert_eq!(state.key_holder(&"a".into(), &"k".into()), Some("m1".into()));
+        assert_eq!(state.key_holder(&"b".into(), &"k".into()), Some("m3".into()));
+        assert_eq!(state.key_holder(&"c".into(), &"k".into()), None);
+    }
+
+    #[test]
+    fn the_issuer_never_falls_and_an_unrecognised_number_does_not_raise_it() {
+        let threaded = |id: &str, thread: &str| {
+            let message = Object::new()
+                .with("messageId", id)
+                .with("from", "a")
+                .with("to", "b")
+                .with("correlationId", thread);
+            record("message.sent", T0).with("message", message)
+        };
+        let state = folded(&[
+            threaded("m1", "cor-7"),
+            threaded("m1", "cor-3"),
+            threaded("m2", "cor-00000000000000009"),
+        ]);
+        assert_eq!(state.correlation_issuer(), 7, "also after the claimant was overwritten");
+    }
+
+    #[test]
+    fn an_unreplayable_record_is_reported_by_index_and_changes_nothing() {
+        let bad = record("actor.heartbeat", T62);
+        let log = [registered(T0, "act-0001", "a"), bad.clone()];
+        let expected = Unreplayable {
+            record_type: RecordType::ActorHeartbeat,
+            field: Identity { path: "actorId", shape: crate::event::Shape::Text },
+        };
+        assert_eq!(replay(&log), Err((1, expected)));
+        let mut state = folded(&log[..1]);
+        let before = state.clone();
+        assert_eq!(state.apply(&bad), Err(expected));
+        assert_eq!(state, before);
+    }
+
+    #[test]
+    fn inboxes_are_owned_in_the_order_in_which_they_were_made() {
+        let state = folded(&[
+            registered(T0, "root", "a"),
+            sent("m1", "act-0042"),
+            registered(T0, "act-0001", "b"),
+        ]);
+        let owners: Vec<_> = state
+            .integrity()
+            .into_iter()
+            .filter(|finding| finding.kind == integrity::FindingKind::UnmintedInboxOwner)
+            .map(|finding| finding.subject)
+            .collect();
+        assert_eq!(owners, [Some("root".into()), Some("act-0042".into())]);
+    }
+
+    #[test]
+    fn a_message_without_ackedby_is_pending() {
+        let state = folded(&[sent("msg-0001", "act-0001")]);
+        assert_eq!(pending_ids(&state, "act-0001"), [Text::from("msg-0001")]);
+        let bytes = state.pending(&"act-0001".into())[0].answer_bytes;
+        let message = state.message(&"msg-0001".into()).unwrap();
+        assert_eq!(bytes, u64::try_from(message.to_line().len()).unwrap());
+    }
+}

@@ -250,3 +250,55 @@ impl serde::Serialize for Text {
         serializer.serialize_str(&self.to_str_lossy())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lone(unit: u16) -> Text {
+        let mut text = Text::new();
+        text.push(CodePoint::Surrogate(unit));
+        text
+    }
+
+    #[test]
+    fn trim_is_that_of_ecmascript_and_not_of_rust() {
+        for (text, trimmed) in [
+            ("\u{FEFF}a\u{FEFF}", "a"),
+            ("\u{85}a\u{85}", "\u{85}a\u{85}"),
+            ("\u{A0}\u{2028}\u{2029}\u{3000}\t\u{B}\u{C}\r\n a b \u{202F}", "a b"),
+            ("\u{200B}a\u{180E}", "\u{200B}a\u{180E}"),
+            (" \t ", ""),
+            ("", ""),
+        ] {
+            assert_eq!(Text::from(text).trim(), trimmed, "{text:?}");
+            assert_eq!(Text::from(text).is_blank(), trimmed.is_empty(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn halves_that_meet_become_the_character_they_mean() {
+        let mut text = lone(0xD83D);
+        text.push_text(&lone(0xDC69));
+        assert_eq!(text, "\u{1F469}");
+        let mut apart = lone(0xDC69);
+        apart.push_text(&lone(0xD83D));
+        assert_eq!((apart.as_str(), apart.utf16_len()), (None, 2), "the wrong way round");
+        for (high, low, joined) in [(0xD800, 0xDC00, '\u{10000}'), (0xDBFF, 0xDFFF, '\u{10FFFF}')] {
+            let mut text = lone(high);
+            text.push_text(&lone(low));
+            assert_eq!(text, joined.to_string().as_str());
+        }
+    }
+
+    #[test]
+    fn a_lone_surrogate_counts_three_bytes_and_leaves_as_the_replacement_character() {
+        let text = lone(0xD83D);
+        assert_eq!(text.as_bytes().len(), 3);
+        assert_eq!(text.to_str_lossy(), "\u{FFFD}");
+        assert_eq!(text.to_string(), "\u{FFFD}");
+        assert_eq!(text.trim(), text);
+        assert!(!text.is_blank());
+        assert_ne!(text, "\u{FFFD}", "it is not the same string");
+    }
+}
