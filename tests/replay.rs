@@ -13,16 +13,22 @@
 
 use gaia_bus::log::{DamageKind, Record};
 use gaia_bus::replay::{Digest, Fold, LogFault, Replay, Unreplayable, Xxh3};
+use gaia_bus_model::event::{Identity, RecordType, Shape};
 use proptest::prelude::*;
 
 /// Remembers every record. A record of the type `bad` does not fold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Remember(Vec<(u64, u64, Vec<u8>)>);
 
+const BAD: Unreplayable = Unreplayable {
+    record_type: RecordType::InboxPolled,
+    field: Identity { path: "messageIds", shape: Shape::TextList },
+};
+
 impl Fold for Remember {
     fn apply(&mut self, record: &Record<'_>) -> Result<(), Unreplayable> {
         if record.kind() == "bad" {
-            return Err(Unreplayable("a bad record".to_owned()));
+            return Err(BAD);
         }
         self.0.push((record.line(), record.span().offset, record.bytes().to_vec()));
         Ok(())
@@ -153,14 +159,7 @@ fn a_record_that_does_not_fold_is_named_and_not_applied() {
     let file = [LOG, b"{\"type\":\"bad\"}\n{\"type\":\"d\"}\n"].concat();
     let mut replay = warm();
     let fault = call(&mut replay, &file, 10).unwrap_err();
-    assert_eq!(
-        fault,
-        LogFault::Unreplayable {
-            line: 4,
-            offset: LOG.len() as u64,
-            reason: Unreplayable("a bad record".to_owned())
-        }
-    );
+    assert_eq!(fault, LogFault::Unreplayable { line: 4, offset: LOG.len() as u64, reason: BAD });
     assert_eq!(known(&replay), known(&warm()));
 }
 

@@ -8,8 +8,8 @@
 //! | [`commit`] | the six steps of a commit, sans-IO: a value that asks for one call at a time |
 //! | [`disk`] | the trait `Disk`, the real disk, and the only loop that drives a commit |
 //! | [`lock`] | owner records: written for people, read for reports, never for decisions |
-//! | `log`, `replay` | bytes to records or damage; the re-read, cold and warm |
-//! | `projection`, `archive` | the fast fold that decisions ask; the cold fold that reports show |
+//! | [`log`], [`replay`] | bytes to records or damage; the re-read, cold and warm |
+//! | [`projection`], [`archive`] | the fast fold that decisions ask; the cold fold that reports show |
 //! | [`failure`] | every way to fail closed, what it says about bytes written, its exit code |
 //! | [`settings`] | what the environment and the flags decide |
 //!
@@ -33,6 +33,7 @@
     )
 )]
 
+pub mod archive;
 pub mod bus;
 pub mod commit;
 pub mod disk;
@@ -40,6 +41,7 @@ pub mod failure;
 pub mod lock;
 pub mod log;
 pub mod mcp;
+pub mod projection;
 pub mod replay;
 pub mod settings;
 pub mod signals;

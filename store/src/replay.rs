@@ -19,12 +19,9 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use crate::log::{Damage, Record, ScanFault, Scanner};
+pub use gaia_bus_model::event::Unreplayable;
 
-/// Why a record that parses does not fold.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-#[error("{0}")]
-pub struct Unreplayable(pub String);
+use crate::log::{Damage, Record, ScanFault, Scanner};
 
 /// A state that is made by applying records one after another.
 pub trait Fold: Clone + Eq + Hash {

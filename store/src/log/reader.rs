@@ -708,16 +708,15 @@ fn decode(inner: &str) -> Text {
     text
 }
 
-/// The bytes that a string takes in an answer, quotes and escapes included.
-fn answer_bytes_escaped(inner: &str) -> usize {
+/// The bytes that a string takes in canonical JSON, quotes and escapes included.
+fn canonical_bytes_escaped(inner: &str) -> usize {
     let inside: usize = Pieces { rest: inner }
         .map(|piece| match piece {
             Piece::Run(run) => run.len(),
             Piece::Point(CodePoint::Char('"' | '\\' | '\u{8}'..='\n' | '\u{C}' | '\r')) => 2,
             Piece::Point(CodePoint::Char('\0'..='\u{1F}')) => 6,
             Piece::Point(CodePoint::Char(character)) => character.len_utf8(),
-            // Leaves as U+FFFD.
-            Piece::Point(CodePoint::Surrogate(_)) => 3,
+            Piece::Point(CodePoint::Surrogate(_)) => "\\udfff".len(),
         })
         .sum();
     inside + 2
@@ -834,11 +833,10 @@ impl<'a> Value<'a> {
         self.text.get(node.start()..node.link()).unwrap_or_default()
     }
 
-    /// The bytes that the value takes in an answer, without making one: what `serde_json` writes for
-    /// the model's [`Json`]. A leaf takes its own bytes, a container two brackets, and every node but
+    /// The bytes of the value's canonical JSON ([`Json::write`]), without writing it. A leaf takes its own bytes, a container two brackets, and every node but
     /// the outermost and the first of a container has one comma or colon before it.
     #[must_use]
-    pub fn answer_bytes(self) -> u64 {
+    pub fn canonical_bytes(self) -> u64 {
         let root = self.node();
         let end = root.next(self.index);
         let mut bytes = 0;
@@ -847,7 +845,7 @@ impl<'a> Value<'a> {
                 Kind::Null | Kind::True => 4,
                 Kind::False => 5,
                 Kind::Number | Kind::Plain => node.link().saturating_sub(node.start()),
-                Kind::Escaped => answer_bytes_escaped(plain(self.text, *node)),
+                Kind::Escaped => canonical_bytes_escaped(plain(self.text, *node)),
                 Kind::Array | Kind::Object if node.link() == index + 1 => 2,
                 Kind::Array | Kind::Object => 1,
             };
