@@ -1,0 +1,219 @@
+//! Promise: the architecture is what the module headers say it is, as far as the source text shows it.
+//!
+//! Method: each rule is a function from a source to what is wrong with it; it is applied to every source
+//! it is about, and first to a planted source that breaks it.
+//!
+//! Cannot see: what a dependency does, and what a macro expands to.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+struct Rule {
+    name: &'static str,
+    /// Whether the rule is about the file of this path, relative to the root.
+    about: fn(&str) -> bool,
+    /// What the rule forbids in a line of code.
+    breaks: fn(&str) -> bool,
+    /// A line that breaks it: the negative control.
+    control: &'static str,
+}
+
+fn in_model(path: &str) -> bool {
+    path.starts_with("model/src/")
+}
+
+fn in_store(path: &str) -> bool {
+    path.starts_with("store/src/")
+}
+
+fn shipped(path: &str) -> bool {
+    in_model(path) || in_store(path)
+}
+
+fn any(_: &str) -> bool {
+    true
+}
+
+fn has(line: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| line.contains(word))
+}
+
+const RULES: &[Rule] = &[
+    Rule {
+        name: "the model knows no I/O, clock, thread, chance or environment",
+        about: in_model,
+        breaks: |line| {
+            has(
+                line,
+                &[
+                    "std::fs",
+                    "std::io",
+                    "std::net",
+                    "std::env",
+                    "std::thread",
+                    "std::time",
+                    "std::process",
+                    "SystemTime",
+                    "Instant::",
+                    "RandomState",
+                    "rand::",
+                    "File::",
+                ],
+            )
+        },
+        control: "use std::time::Instant;",
+    },
+    Rule {
+        name: "nothing that ships opens a socket",
+        about: shipped,
+        breaks: |line| {
+            has(
+                line,
+                &[
+                    "std::net",
+                    "TcpStream",
+                    "TcpListener",
+                    "UdpSocket",
+                    "UnixStream",
+                    "UnixListener",
+                ],
+            )
+        },
+        control: "let listener = std::net::TcpListener::bind(address);",
+    },
+    Rule {
+        name: "nothing that ships runs a shell",
+        about: shipped,
+        breaks: |line| {
+            has(
+                line,
+                &[
+                    "Command::new(\"sh\"",
+                    "Command::new(\"bash\"",
+                    "Command::new(\"cmd\"",
+                    "/bin/sh",
+                ],
+            )
+        },
+        control: "std::process::Command::new(\"sh\").arg(\"-c\")",
+    },
+    Rule {
+        name: "only the disk truncates or removes",
+        about: |path| in_store(path) && path != "store/src/disk.rs",
+        breaks: |line| {
+            has(line, &["set_len(", "remove_dir", "remove_file", "unlinkat", "ftruncate"])
+        },
+        control: "fs::remove_dir(&paths.lock)?;",
+    },
+    Rule {
+        name: "the source that ships is the source that is explored: no cfg(loom)",
+        about: shipped,
+        breaks: |line| has(line, &["cfg(loom)", "cfg(not(loom))"]),
+        control: "#[cfg(loom)]",
+    },
+    Rule {
+        name: "nothing knows the harness",
+        about: shipped,
+        breaks: |line| has(line, &["gaia_bus_harness"]),
+        control: "use gaia_bus_harness::disk;",
+    },
+    Rule {
+        name: "a broken stderr or stdout never panics",
+        about: shipped,
+        breaks: |line| has(line, &["println!(", "print!(", "eprintln!(", "eprint!("]),
+        control: "eprintln!(\"{error}\");",
+    },
+    Rule {
+        name: "no test is switched off, waits for time to pass, or is meant to panic",
+        about: any,
+        breaks: |line| has(line.trim_start(), &["#[ignore", "#[should_panic"]),
+        control: "    #[ignore = \"slow\"]",
+    },
+    Rule {
+        name: "sources are ASCII",
+        about: any,
+        breaks: |line| !line.is_ascii(),
+        control: "let dash = \"\u{2014}\";",
+    },
+    Rule {
+        name: "lines have at most 100 columns",
+        about: any,
+        breaks: |line| {
+            line.chars().count() > 100 && !line.contains("br#\"") && !line.contains("r#\"")
+        },
+        control: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\
+                  xxxxxxxxxxxxxxxxxxxxxx",
+    },
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn sources() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut pending: Vec<PathBuf> = ["model", "store", "harness", "tests", "benches", "fuzz"]
+        .iter()
+        .map(|name| root().join(name))
+        .filter(|path| path.exists())
+        .collect();
+    while let Some(directory) = pending.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.ends_with("target") && !path.ends_with("node_modules") {
+                pending.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+                found.push((name, fs::read_to_string(path).unwrap()));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_rule_holds_and_could_fail() {
+    let sources = sources();
+    let mut wrong = Vec::new();
+    for rule in RULES {
+        assert!((rule.breaks)(rule.control), "the control of {:?} passes", rule.name);
+        let about: Vec<_> = sources
+            .iter()
+            .filter(|(path, _)| (rule.about)(path) && path != "tests/tidy.rs")
+            .collect();
+        assert!(about.len() > 3, "{:?} is about nothing", rule.name);
+        for (path, source) in about {
+            for (number, line) in source.lines().enumerate() {
+                if (rule.breaks)(line) {
+                    wrong.push(format!("{path}:{}: {}: {}", number + 1, rule.name, line.trim()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn unsafe_code_is_forbidden_where_it_ships() {
+    for name in ["model", "store"] {
+        let source = fs::read_to_string(root().join(name).join("src/lib.rs")).unwrap();
+        assert!(source.contains("#![forbid(unsafe_code)]"), "{name}");
+    }
+}
+
+#[test]
+fn every_module_says_what_it_is_for() {
+    for (path, source) in sources() {
+        assert!(source.starts_with("//!"), "{path} has no header");
+    }
+}
+
+#[test]
+fn nothing_that_ships_depends_on_the_harness() {
+    for name in ["model", "store"] {
+        let manifest = fs::read_to_string(root().join(name).join("Cargo.toml")).unwrap();
+        assert!(!manifest.contains("gaia-bus-harness"), "{name}");
+    }
+}
