@@ -82,7 +82,8 @@ fn every_command_of_the_readme_does_what_is_shown() {
 
 #[test]
 fn a_command_of_another_outcome_would_be_seen() {
-    let all = shown("```console\n$ gaia-bus state --x \"a b\"   # exits with 3\n{}\n```\n$ not this\n");
+    let all =
+        shown("```console\n$ gaia-bus state --x \"a b\"   # exits with 3\n{}\n```\n$ not this\n");
     assert_eq!(all.len(), 1);
     assert_eq!((all[0].exit, all[0].output.as_str()), (3, "{}\n"));
     assert_eq!(words(&all[0].command), ["gaia-bus", "state", "--x", "a b"]);

@@ -217,3 +217,48 @@ fn nothing_that_ships_depends_on_the_harness() {
         assert!(!manifest.contains("gaia-bus-harness"), "{name}");
     }
 }
+
+/// Crates that talk to networks or bring a runtime that does.
+const NETWORK_CRATES: &[&str] = &[
+    "actix-web",
+    "async-std",
+    "axum",
+    "curl",
+    "h2",
+    "hyper",
+    "mio",
+    "native-tls",
+    "openssl",
+    "quinn",
+    "reqwest",
+    "rustls",
+    "smol",
+    "socket2",
+    "tiny_http",
+    "tokio",
+    "tungstenite",
+    "ureq",
+    "warp",
+];
+
+fn banned(tree: &str) -> Vec<&str> {
+    tree.lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| NETWORK_CRATES.contains(name))
+        .collect()
+}
+
+#[test]
+fn no_crate_that_ships_can_reach_a_network() {
+    let output = std::process::Command::new(env!("CARGO"))
+        .args(["tree", "--package", "gaia-bus", "--edges", "normal,build", "--prefix", "none"])
+        .args(["--locked", "--offline", "--manifest-path"])
+        .arg(root().join("Cargo.toml"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let tree = String::from_utf8(output.stdout).unwrap();
+    assert!(tree.contains("serde_json"), "the tree is there: {tree}");
+    assert_eq!(banned(&tree), Vec::<&str>::new());
+    assert_eq!(banned("serde v1.0.0\ntokio v1.0.0 (*)\n"), ["tokio"], "the control");
+}
