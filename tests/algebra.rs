@@ -1,10 +1,11 @@
 //! Promise: the pure core is total on any input, and obeys its laws.
 //!
-//! Method: quickcheck over texts of any UTF-16 units, JSON of any shape, commands with arguments of any
-//! type (biased towards refs, names and boundaries that exist), and logs that no build would write.
+//! Method: quickcheck over texts of any UTF-16 units, JSON of any shape, commands with arguments of
+//! any type (biased towards refs, names and boundaries that exist), and logs that no build would
+//! write.
 //!
-//! What it cannot see: whether an answer is the right one; it sees that there is exactly one, that it
-//! can be folded, and that no sequence of commands breaks an invariant.
+//! What it cannot see: whether an answer is the right one; it sees that there is exactly one, that
+//! it can be folded, and that no sequence of commands breaks an invariant.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::needless_pass_by_value, reason = "quickcheck hands its values over")]
@@ -375,8 +376,8 @@ fn any_text_is_readable_or_not_without_a_panic() {
     check(2_000, property as fn(Units, usize) -> bool);
 }
 
-/// What must be true of every decision: it is refused with exactly one rejection or accepted without
-/// any, decided the same again, and everything that it appends folds and reads back.
+/// What must be true of every decision: it is refused with exactly one rejection or accepted
+/// without any, decided the same again, and everything that it appends folds and reads back.
 fn decided(state: &State, command: &Command) -> Vec<Object> {
     let limits = Limits { text_bytes_max: 200 };
     let decision = decide(state, command, &limits);

@@ -1,5 +1,5 @@
-//! Promise: what the recorded vectors do not show is decided as the contract has it: every refusal is
-//! reachable and comes in its order, repeats are safe, limits hold, ids are never taken over.
+//! Promise: what the recorded vectors do not show is decided as the contract has it: every refusal
+//! is reachable and comes in its order, repeats are safe, limits hold, ids are never taken over.
 //!
 //! Method: small buses in memory, one claim a test; the table of refusals is checked for being
 //! exhaustive. A view that records what is asked of it guards `bodies_needed`.

@@ -1,7 +1,8 @@
 //! Authority: what a request is split into, and when a text talks of it.
 //!
-//! Neither ever blocks or permits anything. A grant has no effect ([`crate::vocabulary::EFFECT`]), and
-//! a flag is a label for the reader. The table `authority-language` of the vectors pins the detector.
+//! Neither ever blocks or permits anything. A grant has no effect ([`crate::vocabulary::EFFECT`]),
+//! and a flag is a label for the reader. The table `authority-language` of the vectors pins the
+//! detector.
 
 use crate::text::Text;
 use crate::vocabulary::GRANTABLE;

@@ -1,9 +1,9 @@
 //! The records that the log holds: how ours are written, and what must be there in anyone's.
 //!
-//! A record is an [`Object`]; there is no second representation, since the log may hold what no build
-//! of ours would write and it is kept as found. The constructors fix the key order. Of a record that
-//! is read, only the *identity fields* must be there ([`RecordType::identity`]); without them the log
-//! is unreplayable and everything fails closed.
+//! A record is an [`Object`]; there is no second representation, since the log may hold what no
+//! build of ours would write and it is kept as found. The constructors fix the key order. Of a
+//! record that is read, only the *identity fields* must be there ([`RecordType::identity`]);
+//! without them the log is unreplayable and everything fails closed.
 
 use crate::command::Verb;
 use crate::decide::RefusalCode;
@@ -86,7 +86,8 @@ const fn text(path: &'static str) -> Identity {
     Identity { path, shape: Shape::Text }
 }
 
-/// The keys of a message inside `message.sent`, in order; `idempotencyKey` follows where there is one.
+/// The keys of a message inside `message.sent`, in order; `idempotencyKey` follows where there is
+/// one.
 pub const MESSAGE_KEYS: [&str; 19] = [
     "messageId",
     "correlationId",
@@ -197,7 +198,8 @@ impl RecordType {
                 const { &[text("message.messageId"), text("message.from"), text("message.to")] }
             }
             RecordType::InboxPolled => {
-                const { &[text("actorId"), Identity { path: "messageIds", shape: Shape::TextList }] }
+                const IDS: Identity = Identity { path: "messageIds", shape: Shape::TextList };
+                const { &[text("actorId"), IDS] }
             }
             RecordType::MessageAcked => const { &[text("actorId"), text("messageId")] },
             RecordType::ActorHeartbeat => const { &[text("actorId")] },
@@ -231,8 +233,9 @@ fn is_there(record: &Object, field: &Identity) -> bool {
     value.is_some_and(|value| field.shape.fits(value))
 }
 
-/// Whether a message is acknowledged, given its `ackedBy` as found. Nobody has acknowledged a message
-/// that does not say who: one without the field stays pending rather than being lost from sight.
+/// Whether a message is acknowledged, given its `ackedBy` as found. Nobody has acknowledged a
+/// message that does not say who: one without the field stays pending rather than being lost from
+/// sight.
 #[must_use]
 pub fn is_acked(acked_by: Option<&Json>) -> bool {
     !matches!(acked_by, None | Some(Json::Null))

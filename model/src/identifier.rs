@@ -34,8 +34,8 @@ impl Series {
     }
 
     /// The identifier after a counter. On a log that no bus wrote it may be taken: then the next
-    /// free number, since a new actor would take over an old identity otherwise. Every number that is
-    /// taken is one of finitely many stored ids, so the search ends.
+    /// free number, since a new actor would take over an old identity otherwise. Every number that
+    /// is taken is one of finitely many stored ids, so the search ends.
     #[must_use]
     pub fn next_free(self, counter: u64, is_taken: impl Fn(&Text) -> bool) -> Text {
         let mut number = counter.saturating_add(1);

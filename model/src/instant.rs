@@ -1,12 +1,13 @@
 //! Which timestamps are readable, and ageing.
 //!
-//! A timestamp is what a record says, so it may be anything. *Readable* is the interchange format of
-//! ECMA-262 (section "Date Time String Format") as far as it does not depend on a time zone of the
-//! reader: `YYYY-MM-DD`, or that with `Thh:mm[:ss[.digits]]` and `Z` or an offset. Everything else
-//! ages nobody.
+//! A timestamp is what a record says, so it may be anything. *Readable* is the interchange format
+//! of ECMA-262 (section "Date Time String Format") as far as it does not depend on a time zone of
+//! the reader: `YYYY-MM-DD`, or that with `Thh:mm[:ss[.digits]]` and `Z` or an offset. Everything
+//! else ages nobody.
 //!
 //! Absent on purpose: a clock, leap seconds, local time, expanded years, lower-case `t` and `z`.
-//! The tables `ageing` and `ageing-log` of the vectors pin the rule; the unit tests below its edges.
+//! The tables `ageing` and `ageing-log` of the vectors pin the rule; the unit tests below its
+//! edges.
 
 use crate::text::Text;
 use crate::vocabulary::STALE_AFTER_MS;

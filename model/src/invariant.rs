@@ -1,8 +1,8 @@
 //! What a log alone can show, as data: defined once, used by every checker and by `verify`.
 //!
 //! Each [`Invariant`] holds on every log that buses of this protocol write and nobody touched. They
-//! judge the raw records, not the state, so that a later record cannot cover up an earlier one. What
-//! takes processes or disks to see (one writer, durability) is defined in the harness.
+//! judge the raw records, not the state, so that a later record cannot cover up an earlier one.
+//! What takes processes or disks to see (one writer, durability) is defined in the harness.
 //!
 //! Each has negative controls in the tests below: a log that breaks it, and is found by it.
 
@@ -52,14 +52,14 @@ pub const ALWAYS: [Invariant; 10] = [
     },
     Invariant {
         name: "ids_dense",
-        about: "actor refs and message ids are 1, 2, 3, ... in log order; a numeric correlation id is \
-                recognised and at most the running counter + the claim window",
+        about: "actor refs and message ids are 1, 2, 3, ... in log order; a numeric correlation id \
+                is recognised and at most the running counter + the claim window",
         holds: ids_dense,
     },
     Invariant {
         name: "authority_frozen",
-        about: "every registration carries the frozen bus authority; what is granted stays inside the \
-                grantable list; nothing is ever transferred",
+        about: "every registration carries the frozen bus authority; what is granted stays inside \
+                the grantable list; nothing is ever transferred",
         holds: authority_frozen,
     },
     Invariant {
@@ -84,7 +84,7 @@ pub const ALWAYS: [Invariant; 10] = [
     },
     Invariant {
         name: "polls_pending",
-        about: "a poll lists the oldest messages that were pending for that actor, in arrival order",
+        about: "a poll lists the oldest messages that were pending for its actor, in order",
         holds: polls_pending,
     },
     Invariant {
@@ -400,8 +400,8 @@ fn repeats_matched(records: &[Object]) -> Verdict {
     })
 }
 
-/// A handoff that is cut before its second record cannot be told from a `send` of that kind; a denial
-/// that is missing can be told.
+/// A handoff that is cut before its second record cannot be told from a `send` of that kind; a
+/// denial that is missing can be told.
 fn batch_whole(records: &[Object]) -> Verdict {
     for (index, record) in records.iter().enumerate() {
         let denied = match RecordType::of(record) {

@@ -1,4 +1,5 @@
-//! JSON values as the log holds them: key order kept, strings verbatim, numbers as they were written.
+//! JSON values as the log holds them: key order kept, strings verbatim, numbers as they were
+//! written.
 //!
 //! There is no reader here (the store's `log` has the one strict reader) and one writer,
 //! [`Json::write`], which writes as ECMAScript's `JSON.stringify` does. `serde::Serialize` is
@@ -33,8 +34,8 @@ pub enum Json {
     Object(Object),
 }
 
-/// A JSON number: the literal as it was written. Two numbers are equal when they have the same value
-/// as an IEEE 754 double, which is how every ECMAScript reader sees them.
+/// A JSON number: the literal as it was written. Two numbers are equal when they have the same
+/// value as an IEEE 754 double, which is how every ECMAScript reader sees them.
 #[derive(Clone, Debug)]
 pub struct Number(Box<str>);
 

@@ -18,14 +18,14 @@
 //! | [`state`] | the reference fold, written to be obviously right |
 //! | [`instant`] | which timestamps are readable, and ageing |
 //! | [`authority`], [`correlation`] | authority language and grants; the correlation issuer |
-//! | [`integrity`], [`snapshot`], [`invariant`] | what may be said about a state, or about a log alone |
+//! | [`integrity`], [`snapshot`], [`invariant`] | what may be said about a state, or a log alone |
 //!
 //! # What is absent on purpose
 //!
 //! No file, clock, thread, randomness or environment: time and limits travel as values. No verb
 //! approves, merges, pushes, executes or changes configuration: escalation is prevented by absence.
-//! Nothing here panics, indexes a slice or recurses without a bound on input from outside; the lints
-//! below and `tests/tidy.rs` guard it.
+//! Nothing here panics, indexes a slice or recurses without a bound on input from outside; the
+//! lints below and `tests/tidy.rs` guard it.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

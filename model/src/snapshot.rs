@@ -1,8 +1,8 @@
 //! The snapshot: what a person or a script is shown of a state.
 //!
 //! Pure builders of rows, shared by the reference state and the store's cold fold, so that the two
-//! have one shape without sharing a fold. What a record lacks stays missing; what it holds of another
-//! type is kept as found.
+//! have one shape without sharing a fold. What a record lacks stays missing; what it holds of
+//! another type is kept as found.
 
 use crate::event::is_acked;
 use crate::instant::Status;
@@ -36,8 +36,8 @@ pub fn clip(text: &Text) -> Text {
     clipped
 }
 
-/// What a row of `actors` is made of. The three optional fields are as the newest registration holds
-/// them.
+/// What a row of `actors` is made of. The three optional fields are as the newest registration
+/// holds them.
 #[derive(Clone, Debug)]
 pub struct ActorRow<'a> {
     /// The ref.

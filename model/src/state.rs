@@ -1,8 +1,8 @@
 //! The reference state: the fold of the log, written exactly as the contract has it.
 //!
-//! Obviously right and slow. Ageing visits every actor after every record, O(events x actors), and a
-//! message is stored as it was found. The store's projection must give the same answers in O(1) an
-//! event; conformance compares the two. `tests/vectors_model.rs` guards this one.
+//! Obviously right and slow. Ageing visits every actor after every record, O(events x actors), and
+//! a message is stored as it was found. The store's projection must give the same answers in O(1)
+//! an event; conformance compares the two. `tests/vectors_model.rs` guards this one.
 //!
 //! The log may hold what no build of ours would write. Apply reports, it never repairs.
 

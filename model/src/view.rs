@@ -1,9 +1,9 @@
 //! What a decision may ask of a state.
 //!
-//! Decisions are written once, over this trait. The reference [`State`](crate::state::State) and the
-//! store's projection both implement it, so that conformance compares two folds and not a function
-//! with itself. The price: a wrong *decision* is wrong in both, and only the recorded vectors, which
-//! come from outside, can see it.
+//! Decisions are written once, over this trait. The reference [`State`](crate::state::State) and
+//! the store's projection both implement it, so that conformance compares two folds and not a
+//! function with itself. The price: a wrong *decision* is wrong in both, and only the recorded
+//! vectors, which come from outside, can see it.
 
 use crate::json::Object;
 use crate::text::Text;

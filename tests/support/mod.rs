@@ -1,12 +1,13 @@
-//! What the vector tests share: where the folder is, a reader of JSON that loses nothing, and masks.
+//! What the vector tests share: where the folder is, a reader of JSON that loses nothing, and
+//! masks.
 //!
-//! The folder is the one that `GAIA_BUS_VECTORS` names, else the copy in `tests/vectors`. A file that
-//! is not there is skipped with a word on stderr; a folder with none of the files fails. Nothing
-//! depends on how many cases there are or what they are called, except [`DEVIATIONS`].
+//! The folder is the one that `GAIA_BUS_VECTORS` names, else the copy in `tests/vectors`. A file
+//! that is not there is skipped with a word on stderr; a folder with none of the files fails.
+//! Nothing depends on how many cases there are or what they are called, except [`DEVIATIONS`].
 //!
 //! The reader is for well-formed input only and panics on anything else: vectors are trusted. It is
-//! not `serde_json` because that reads neither lone surrogates nor `1e999`, and it is not the store's
-//! strict reader because that is what is under test there.
+//! not `serde_json` because that reads neither lone surrogates nor `1e999`, and it is not the
+//! store's strict reader because that is what is under test there.
 
 #![allow(dead_code, reason = "each test target uses a part of this")]
 
@@ -22,8 +23,8 @@ use gaia_bus_model::text::{CodePoint, Text};
 pub(crate) const FILES: [&str; 4] =
     ["lesson.events.jsonl", "sequences.jsonl", "logs.jsonl", "tables.jsonl"];
 
-/// Raw logs in which this project is stricter on purpose than the bus that was observed, each with the
-/// reason. Entries that a folder does not have are fine.
+/// Raw logs in which this project is stricter on purpose than the bus that was observed, each with
+/// the reason. Entries that a folder does not have are fine.
 pub(crate) const DEVIATIONS: [(&str, &str); 5] = [
     ("invalid-utf8-bytes", "bytes that are not UTF-8 are damage, not replaced"),
     ("overlong-utf8", "bytes that are not UTF-8 are damage, not replaced"),
@@ -116,8 +117,8 @@ pub(crate) fn masked(record: &Object) -> String {
     }
 }
 
-/// The value with `reason` masked and `code` dropped in every row of `rejections`, as the vectors show
-/// a snapshot.
+/// The value with `reason` masked and `code` dropped in every row of `rejections`, as the vectors
+/// show a snapshot.
 pub(crate) fn masked_snapshot(snapshot: &Object) -> Object {
     let rows = list(snapshot, "rejections").iter().map(|row| {
         let row = row.as_object().unwrap();

@@ -7,8 +7,8 @@ use crate::json::{Json, Object};
 use crate::text::Text;
 use crate::view::View;
 
-/// The checks before those of any verb: no argument that the verb does not know, none too long. What
-/// is too long is recorded without it.
+/// The checks before those of any verb: no argument that the verb does not know, none too long.
+/// What is too long is recorded without it.
 pub(super) fn check_all(command: &Command, limits: &Limits) -> Result<(), Refusal> {
     let known = command.verb.fields();
     for (key, _) in command.arguments.iter() {

@@ -1,4 +1,5 @@
-//! What `send` and `handoff` have in common: the checks, the message they compose, and safe repeats.
+//! What `send` and `handoff` have in common: the checks, the message they compose, and safe
+//! repeats.
 
 use super::arguments::{is_truthy, present, resolve, resolve_required, trimmed};
 use super::{Decided, Refusal};
@@ -28,8 +29,8 @@ struct Key {
     holder: Option<Text>,
 }
 
-/// Judges a message and either sends it or finds that it was sent before. `answer` builds the verb's
-/// answer of the message.
+/// Judges a message and either sends it or finds that it was sent before. `answer` builds the
+/// verb's answer of the message.
 pub(super) fn decide<V: View>(
     view: &V,
     command: &Command,
@@ -150,7 +151,8 @@ fn correlation_id<V: View>(
 /// The thread of the message that holds the key, when the content is the same.
 ///
 /// A stored message of another shape than ours has other content. The verb is told by the
-/// `work.handed-off` record; where a power cut took that away, a repeat is refused rather than guessed.
+/// `work.handed-off` record; where a power cut took that away, a repeat is refused rather than
+/// guessed.
 fn repeated<V: View>(
     view: &V,
     form: &Form,

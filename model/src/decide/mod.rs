@@ -1,8 +1,9 @@
 //! The six decisions, written once over [`View`]: one room a verb, and never a seventh.
 //!
 //! A decision reads a view and says which records to append and what to answer. It appends nothing
-//! itself. A refused command yields exactly one `command.rejected`; the first check that fails is the
-//! refusal, in the order of the contract. `tests/vectors_model.rs` and `tests/decisions.rs` guard it.
+//! itself. A refused command yields exactly one `command.rejected`; the first check that fails is
+//! the refusal, in the order of the contract. `tests/vectors_model.rs` and `tests/decisions.rs`
+//! guard it.
 
 mod ack;
 mod arguments;

@@ -1,9 +1,9 @@
-//! Refusals: a code for scripts, and a sentence for people that names the field, what was wrong with
-//! it and what to do.
+//! Refusals: a code for scripts, and a sentence for people that names the field, what was wrong
+//! with it and what to do.
 //!
 //! A sentence is recorded and shown on terminals, so what a caller wrote enters it only through
-//! [`quoted`]: bounded in length, without control characters. Only `ambiguous-name` has a wording that
-//! is a contract.
+//! [`quoted`]: bounded in length, without control characters. Only `ambiguous-name` has a wording
+//! that is a contract.
 
 use std::fmt::Write;
 
@@ -271,8 +271,8 @@ fn push_escape(value: u32, out: &mut String) {
     let _ = write!(out, "\\u{value:04x}");
 }
 
-/// Control characters, line and paragraph separators, and the bidirectional controls: all of them lie
-/// in the basic plane, so that one escape of four digits holds each.
+/// Control characters, line and paragraph separators, and the bidirectional controls: all of them
+/// lie in the basic plane, so that one escape of four digits holds each.
 fn is_treacherous(c: char) -> bool {
     c.is_control()
         || matches!(
