@@ -36,12 +36,15 @@
 pub mod archive;
 pub mod bus;
 pub mod commit;
+pub mod config;
 pub mod disk;
 pub mod failure;
 pub mod lock;
 pub mod log;
 pub mod mcp;
+pub mod probe;
 pub mod projection;
 pub mod replay;
 pub mod settings;
 pub mod signals;
+pub mod verify;
