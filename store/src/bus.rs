@@ -214,13 +214,35 @@ impl<D: Disk, E: Edge> Bus<D, E> {
     ///
     /// When the bus fails closed.
     pub fn initialize(&mut self, name: &str) -> Result<(Initialized, Option<String>), Failure> {
+        let task = self.initialize_task(name);
+        self.write(task)
+    }
+
+    /// What [`Self::initialize`] would come to if it ran now: the same decision, and nothing appended.
+    ///
+    /// # Errors
+    ///
+    /// When the bus fails closed.
+    pub fn would_initialize(
+        &mut self,
+        name: &str,
+    ) -> Result<(Initialized, Option<String>), Failure> {
+        let Reading { fold, warning, .. } = self.read(Projection::default())?;
+        let mut task = self.initialize_task(name);
+        task.stamp(self.edge.now());
+        Ok((task.decide(&fold, &[]).answer, warning))
+    }
+
+    fn initialize_task(&self, name: &str) -> InitializeTask {
         let arguments = Object::new()
             .with("actorId", name)
             .with("kind", "coordinator")
             .with("capabilities", vec!["observe", "report"]);
         let limits = Limits { text_bytes_max: self.settings.text_bytes_max };
-        let command = Command { verb: Verb::Register, at: Text::new(), arguments };
-        self.write(InitializeTask(VerbTask { command, limits }))
+        InitializeTask(VerbTask {
+            command: Command { verb: Verb::Register, at: Text::new(), arguments },
+            limits,
+        })
     }
 
     /// Folds the whole log under the lock, and appends nothing. A data directory that does not exist

@@ -12,6 +12,8 @@
 //! | [`projection`], [`archive`] | the fast fold that decisions ask; the cold fold that reports show |
 //! | [`failure`] | every way to fail closed, what it says about bytes written, its exit code |
 //! | [`settings`] | what the environment and the flags decide |
+//! | [`cli`] | the command line: arguments in, one JSON document out, exit codes |
+//! | [`report`] | what an operator is told: doctor, status, initialize, and the manual steps |
 //!
 //! # What never happens here
 //!
@@ -35,6 +37,7 @@
 
 pub mod archive;
 pub mod bus;
+pub mod cli;
 pub mod commit;
 pub mod config;
 pub mod disk;
@@ -45,6 +48,7 @@ pub mod mcp;
 pub mod probe;
 pub mod projection;
 pub mod replay;
+pub mod report;
 pub mod settings;
 pub mod signals;
 pub mod verify;

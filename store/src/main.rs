@@ -1,2 +1,7 @@
-//! stub
-fn main() {}
+//! The program. All it does is to hand over to the command line.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    gaia_bus::cli::main()
+}
