@@ -80,7 +80,7 @@ fn sixteen_processes_leave_dense_ids_whole_lines_and_every_answer() {
     let log = fs::read_to_string(data_dir.join("events.jsonl")).unwrap();
     assert!(log.ends_with('\n'));
     let records: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let of = |kind: &str| records.iter().filter(move |record| record["type"] == kind);
+    let of = |kind: &'static str| records.iter().filter(move |record| record["type"] == kind);
     let minted = |prefix: &str, ids: Vec<&Value>| {
         for (index, id) in ids.iter().enumerate() {
             assert_eq!(**id, format!("{prefix}-{:04}", index + 1), "dense, in log order");

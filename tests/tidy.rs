@@ -108,15 +108,6 @@ const RULES: &[Rule] = &[
         breaks: |line| !line.is_ascii(),
         control: "let dash = \"\u{2014}\";",
     },
-    Rule {
-        name: "lines have at most 100 columns",
-        about: any,
-        breaks: |line| {
-            line.chars().count() > 100 && !line.contains("br#\"") && !line.contains("r#\"")
-        },
-        control: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\
-                  xxxxxxxxxxxxxxxxxxxxxx",
-    },
 ];
 
 fn root() -> PathBuf {
