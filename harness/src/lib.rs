@@ -1,1 +1,33 @@
-//! stub
+//! The proof: checkers for the bus, and the checks of the checkers.
+//!
+//! # Rooms
+//!
+//! | room | what belongs in it |
+//! | --- | --- |
+//! | [`small`] | the smallest bus that can be wrong: fold, digest and task for the shipped machine |
+//! | [`disk`] | the simulated disk; its header is the fault model; [`disk::bend`] plants faults |
+//! | [`worker`] | one simulated process: the shipped machine, one call at a time |
+//! | [`invariant`] | the promises about processes and disks, as data |
+//! | [`scene`] | disk, processes, people and history as one value, and every move it can make |
+//! | [`explore`] | all sequences of moves, by stateright |
+//! | [`interleave`] | every order in which threads get at one disk, by loom |
+//! | [`story`] | a sequence of moves, told in words |
+//!
+//! # What never happens here
+//!
+//! The commit protocol is not written a second time: every checker drives `gaia_bus::commit::Commit`.
+//! store and model know nothing of this crate, and hold no `cfg` for it. A fault is planted from
+//! outside, between the machine and the disk, never in shipped code.
+//!
+//! This crate is the proof, not the product: it may panic where its own bookkeeping would be wrong.
+
+pub mod disk;
+pub mod explore;
+pub mod interleave;
+pub mod invariant;
+pub mod reading;
+pub mod scene;
+pub mod shared;
+pub mod small;
+pub mod story;
+pub mod worker;

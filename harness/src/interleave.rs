@@ -1,0 +1,184 @@
+//! Interleavings: every order in which threads can get at one disk (loom).
+//!
+//! Each process is a thread that owns its commit machine; the disk is behind a mutex, and each call is
+//! one lock of it, as each system call is one entry into the kernel. loom runs the threads in every order
+//! (with a preemption bound where it is given), so unlike in the [explorer](crate::explore) the order
+//! is not ours and the machines are not in one value. What may go wrong is fixed before a run,
+//! in a [`Script`]: a sweep over "killed after call k" makes the crashes exhaustive.
+//!
+//! A failing assertion inside loom can abort the whole test binary, so what is broken is recorded
+//! and the caller asserts. Guarded by `tests/interleave.rs`.
+
+use std::sync::Arc as RecordOf;
+use std::sync::Mutex as Record;
+
+use loom::sync::{Arc, Mutex};
+
+use crate::disk::{Outcome, World};
+use crate::invariant::{Broken, History, Witness};
+use crate::reading::Reading;
+use crate::scene::Setup;
+use crate::small::Tag;
+use crate::worker::{Facts, Stage, Touch, Verdict, Worker};
+
+/// How often a process tries to make the lock before its time is up.
+const TRIES_MAX: u32 = 2;
+
+/// What goes wrong in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Script {
+    /// This process is killed after so many calls.
+    pub kill: Option<(u8, u32)>,
+    /// The n-th call (from 0) of this process meets with this.
+    pub fail: Option<(u8, u32, Outcome)>,
+    /// How many preemptions there are at most; any number when nothing is given.
+    pub preemptions_max: Option<usize>,
+}
+
+/// What all orders of a script showed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Interleaved {
+    /// How many orders there were.
+    pub orders: u64,
+    /// What was broken in any of them.
+    pub broken: Broken,
+    /// The verdicts of all commands, each kind once.
+    pub verdicts: Vec<Verdict>,
+}
+
+/// What the threads share.
+struct Kernel {
+    world: World,
+    history: History,
+    holds: Vec<bool>,
+    /// A broken promise ends its order: what could follow proves nothing more.
+    is_broken: bool,
+}
+
+/// Runs the processes of a setup in every order. The setup's budget is not used: the script is.
+#[must_use]
+pub fn interleave(setup: &Setup, script: Script) -> Interleaved {
+    let found = RecordOf::new(Record::new(Interleaved::default()));
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = script.preemptions_max;
+    builder.max_branches = 100_000;
+    let (setup, record) = (setup.clone(), RecordOf::clone(&found));
+    builder.check(move || run(&setup, script, &record));
+    let found = found.lock().map(|found| found.clone());
+    found.unwrap_or_default()
+}
+
+/// One order.
+fn run(setup: &Setup, script: Script, record: &RecordOf<Record<Interleaved>>) {
+    let scene = setup.scene();
+    let kernel = Arc::new(Mutex::new(Kernel {
+        world: scene.world,
+        history: scene.history,
+        holds: vec![false; setup.plans.len()],
+        is_broken: false,
+    }));
+    note(record, |found| found.orders += 1);
+    // The first process is the thread that there is; loom counts every thread.
+    let threads: Vec<_> = (1u8..)
+        .zip(setup.plans.iter().skip(1))
+        .map(|(process, _)| {
+            let (setup, kernel) = (setup.clone(), Arc::clone(&kernel));
+            let record = RecordOf::clone(record);
+            loom::thread::spawn(move || live(&setup, script, process, &kernel, &record))
+        })
+        .collect();
+    live(setup, script, 0, &kernel, record);
+    for thread in threads {
+        let _ = thread.join();
+    }
+}
+
+/// The life of one process.
+fn live(
+    setup: &Setup,
+    script: Script,
+    process: u8,
+    kernel: &Arc<Mutex<Kernel>>,
+    record: &RecordOf<Record<Interleaved>>,
+) {
+    let plan = &setup.plans[usize::from(process)];
+    let mut worker = Worker::new(process);
+    let (mut calls, mut tries) = (0, 0);
+    loop {
+        let Ok(mut kernel) = kernel.lock() else { return };
+        if kernel.is_broken {
+            return;
+        }
+        if worker.stage == Stage::Idle {
+            tries = 0;
+            worker.start(plan, &kernel.world, setup.fault);
+        }
+        if worker.stage == Stage::Over {
+            return;
+        }
+        if script.kill == Some((process, calls)) {
+            worker.kill();
+            kernel.world.killed |= 1 << process;
+            kernel.holds[usize::from(process)] = false;
+            return;
+        }
+        let (before, tag) = (kernel.world.clone(), worker.tag());
+        let touch = worker.touch(setup.fault);
+        let facts = if touch == Some(Touch::Lock) && tries == TRIES_MAX {
+            worker.time_out(plan, &mut kernel.world, setup.fault)
+        } else {
+            tries += u32::from(touch == Some(Touch::Lock));
+            let outcome = match script.fail {
+                Some((whose, call, outcome)) if (whose, call) == (process, calls) => outcome,
+                Some(_) | None => Outcome::Ok,
+            };
+            calls += 1;
+            worker.step(plan, &mut kernel.world, setup.fault, outcome)
+        };
+        kernel.holds[usize::from(process)] = worker.holds;
+        kernel.judge(setup, &before, tag, &facts, record);
+    }
+}
+
+impl Kernel {
+    fn judge(
+        &mut self,
+        setup: &Setup,
+        before: &World,
+        actor: Tag,
+        facts: &Facts,
+        record: &RecordOf<Record<Interleaved>>,
+    ) {
+        let promised = self.history.clone();
+        if let Some(ending) = &facts.ended {
+            self.history.take(ending);
+            note(record, |found| {
+                if !found.verdicts.contains(&ending.verdict) {
+                    found.verdicts.push(ending.verdict);
+                }
+            });
+        }
+        let reading = Reading::of(self.world.visible());
+        let seen = Witness {
+            world: &self.world,
+            reading: &reading,
+            before: before.visible(),
+            history: &self.history,
+            promised: &promised,
+            actor: Some(actor),
+            facts,
+            holders: self.holds.iter().filter(|holds| **holds).count(),
+        };
+        let broken = Broken::look(setup.watched, &seen);
+        if !broken.is_empty() {
+            self.is_broken = true;
+            note(record, |found| found.broken.0 |= broken.0);
+        }
+    }
+}
+
+fn note(record: &RecordOf<Record<Interleaved>>, change: impl FnOnce(&mut Interleaved)) {
+    if let Ok(mut found) = record.lock() {
+        change(&mut found);
+    }
+}
