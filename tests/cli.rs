@@ -312,7 +312,7 @@ fn a_reader_that_goes_away_changes_nothing() {
         (vec!["register", "--actorId", "late"], 0),
         (vec!["inbox", "--actorId", "nobody"], 1),
     ] {
-        let bench = Bench::with_log(&LESSON.repeat(1));
+        let bench = Bench::with_log(LESSON);
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let done = Done::of(bench.command(&arguments).stdout(writer).output().unwrap());

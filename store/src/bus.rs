@@ -306,7 +306,7 @@ impl<D: Disk, E: Edge> Bus<D, E> {
     ) -> Result<(Result<T::Answer, Failure>, Replay<F>, LockAfter), Failure> {
         signals::survive_file_size_limit();
         let begun = Instant::now();
-        let mut jitter = Jitter::new(self.edge.token());
+        let mut jitter = Jitter::new(&self.edge.token());
         loop {
             let now = self.edge.now();
             let owner = Owner::new(
@@ -431,7 +431,7 @@ impl Jitter {
     const SLEEP_US_MIN: u64 = 500;
     const SLEEP_US_SPREAD: u64 = 4_000;
 
-    fn new(token: String) -> Self {
+    fn new(token: &str) -> Self {
         let seed = token
             .bytes()
             .fold(0_u64, |seed, byte| seed.wrapping_mul(0x0100_0000_01B3) ^ u64::from(byte));
@@ -475,7 +475,7 @@ impl VerbTask {
             let kind = event.get_text("type").map(|kind| kind.to_str_lossy().into_owned());
             events_appended.extend(kind);
         }
-        let answer = answer.map_err(|refusal| (refusal.code.as_str(), refusal.reason.to_string()));
+        let answer = answer.map_err(|refusal| (refusal.code.as_str(), refusal.reason.clone()));
         Decided { lines, answer: Verdict { answer, events_appended } }
     }
 }
