@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use gaia_bus_model::command::{Command, Limits, Verb};
-use gaia_bus_model::decide::{Refusal, RefusalCode, decide};
+use gaia_bus_model::decide::{self, Decision, Refusal, RefusalCode};
 use gaia_bus_model::json::{Json, Object};
 use gaia_bus_model::text::Text;
 use gaia_bus_model::view::View;
@@ -14,6 +14,10 @@ use super::{field, line, list, masked, masked_snapshot, nested, text};
 pub(crate) trait Fold: View + Default + PartialEq + Debug {
     /// Folds one record in; `line` is the same record as the log holds it, without its newline.
     fn fold(&mut self, record: &Object, line: &[u8]) -> Result<(), String>;
+    /// Decides a command; a fold that keeps no bodies fetches those that the decision needs.
+    fn decide(&self, command: &Command) -> Decision {
+        decide::decide(self, command, &Limits::default())
+    }
     /// The snapshot.
     fn snapshot(&self) -> Object;
     /// `actor message correlation event`
@@ -34,7 +38,7 @@ struct Bus<F> {
 impl<F: Fold> Bus<F> {
     fn call(&mut self, verb: Verb, at: &Text, arguments: &Object) -> (Vec<Object>, Answer) {
         let command = Command { verb, at: at.clone(), arguments: arguments.clone() };
-        let decision = decide(&self.fold, &command, &Limits::default());
+        let decision = self.fold.decide(&command);
         for event in &decision.events {
             let line = event.to_line();
             self.fold.fold(event, &line).unwrap();
