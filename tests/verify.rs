@@ -1,9 +1,10 @@
-//! Promise: `verify` judges a log as the recorded verdicts have it, asks more in its history section,
-//! and never prints a failure that it does not return: every red check gates unless it is one of the
-//! named advisory ones, and a negative control that passes is red itself.
+//! Promise: `verify` judges a log as the recorded verdicts have it, asks more in its history
+//! section, and never prints a failure that it does not return: every red check gates unless it is
+//! one of the named advisory ones, and a negative control that passes is red itself.
 //!
-//! Method: the recorded logs for names, verdicts and green details; every recorded sequence as a log
-//! that must be green throughout (no false alarm); drifted names and blinded checks for the gate.
+//! Method: the recorded logs for names, verdicts and green details; every recorded sequence as a
+//! log that must be green throughout (no false alarm); drifted names and blinded checks for the
+//! gate.
 //!
 //! Cannot see: which single faults no check notices (`tests/verify_mutations.rs` lists those), and
 //! whether doctor agrees (`tests/verify_relation.rs`).

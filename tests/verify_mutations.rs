@@ -1,14 +1,15 @@
-//! Promise: what `verify` sees of a lesson log in which one thing was changed, and what it does not,
-//! is known for every single change and written down.
+//! Promise: what `verify` sees of a lesson log in which one thing was changed, and what it does
+//! not, is known for every single change and written down.
 //!
 //! Method: every record dropped, doubled and swapped with every other; every field, at any depth,
 //! removed, given another type, and given other values that would be legal in such a place. Each
-//! change is a line of `verify_mutations.txt` with the checks that go red. `GAIA_BUS_BLESS=1 cargo test
-//! -p gaia-bus --test verify_mutations` writes that file anew; without it the file is compared. A change
+//! change is a line of `verify_mutations.txt` with the checks that go red. `GAIA_BUS_BLESS=1 cargo
+//! test
+//! -p gaia-bus --test verify_mutations` writes that file anew; else the file is compared. A change
 //! that nothing sees must have a reason in [`INVISIBLE`].
 //!
-//! Cannot see: two changes that cover each other up. A forger who writes a whole consistent log passes;
-//! `verify` attests shape and not provenance.
+//! Cannot see: two changes that cover each other up. A forger who writes a whole consistent log
+//! passes; `verify` attests shape and not provenance.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -23,7 +24,8 @@ use gaia_bus::verify::{ADVISORY, Check, evidence, history, read_evidence};
 use gaia_bus_model::event::RecordType;
 use gaia_bus_model::json::{Json, Object};
 
-/// Changes that nothing can see in a log alone: the kind of change, where, and why. `*` is anything.
+/// Changes that nothing can see in a log alone: the kind of change, where, and why. `*` is
+/// anything.
 const INVISIBLE: [(&str, &str, &str); 14] = [
     ("value", "at", "a clock may say anything, and nothing else records the time of this one"),
     ("value", "kind", "what an actor or a message calls itself is the caller's choice"),
@@ -272,7 +274,8 @@ fn judge(log: &[Object]) -> Vec<Check> {
     checks
 }
 
-/// The checks that go red, by name; nothing where the log does not fold, so that nothing is answered.
+/// The checks that go red, by name; nothing where the log does not fold, so that nothing is
+/// answered.
 fn red(log: &[Object]) -> Option<Vec<String>> {
     let mut bytes = Vec::new();
     for record in log {
@@ -324,7 +327,7 @@ fn table(log: &[Object]) -> (String, BTreeMap<&'static str, usize>) {
     }
     assert_eq!(unexplained, [""; 0], "nothing sees these");
     let mut text = String::from(
-        "# What verify sees of the lesson log with one change. Written by tests/verify_mutations.rs.\n\n",
+        "# What verify sees of the lesson log with one change: see tests/verify_mutations.rs.\n\n",
     );
     for (index, name) in names.iter().enumerate() {
         writeln!(text, "check {} = {name}", index + 1).unwrap();
@@ -373,8 +376,8 @@ fn every_reason_for_an_invisible_change_is_needed() {
 #[test]
 fn every_check_goes_red_for_some_change() {
     let Some(log) = lesson() else { return };
-    // These need more than one change, or a record that the lesson does not have; the recorded logs and
-    // the controls in the product turn them red.
+    // These need more than one change, or a record that the lesson does not have; the recorded logs
+    // and the controls in the product turn them red.
     const ELSEWHERE: [&str; 4] = [
         "replayable",
         "deterministic replay",

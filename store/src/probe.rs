@@ -1,8 +1,8 @@
 //! A client of our own: starts `serve` as a client would, and asks it.
 //!
-//! Contract. What it returns was said by a process that runs, not read from a table. Every answer has a
-//! deadline; a server that does not keep it is killed, by its handle and never by name. The server
-//! gets pipes and nothing else: its standard error is discarded.
+//! Contract. What it returns was said by a process that runs, not read from a table. Every answer
+//! has a deadline; a server that does not keep it is killed, by its handle and never by name. The
+//! server gets pipes and nothing else: its standard error is discarded.
 //!
 //! Absent: retries, and anything but the oldest era of the protocol, which every server speaks.
 

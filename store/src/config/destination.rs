@@ -1,15 +1,16 @@
 //! Where a file may be written, and how.
 //!
 //! Contract. Nothing user-global is ever edited: a directory that is, or lies inside, one of
-//! [`PROTECTED`] in the home directory is refused, and so is the home directory itself. The judgement is
-//! about the place and not about its spelling. A path is first walked as the operating system would
-//! walk it (links, `.`, `..`, doubled slashes), then compared by file identity where there is a file,
-//! and by its resolved path where there is none yet. Where the system folds case, names are compared
-//! so. After the directories are made, the judgement is repeated on what is there now: that shows a
-//! folding file system that could not be told from outside. What is written is the resolved path.
+//! [`PROTECTED`] in the home directory is refused, and so is the home directory itself. The
+//! judgement is about the place and not about its spelling. A path is first walked as the operating
+//! system would walk it (links, `.`, `..`, doubled slashes), then compared by file identity where
+//! there is a file, and by its resolved path where there is none yet. Where the system folds case,
+//! names are compared so. After the directories are made, the judgement is repeated on what is
+//! there now: that shows a folding file system that could not be told from outside. What is written
+//! is the resolved path.
 //!
-//! A file appears whole or not at all, and a link at its place is never followed. `force` reaches an
-//! existing regular file in an allowed place and nothing else.
+//! A file appears whole or not at all, and a link at its place is never followed. `force` reaches
+//! an existing regular file in an allowed place and nothing else.
 //!
 //! It cannot see a directory that another process swaps between the last look and the write.
 //! `tests/config.rs` guards both directions: what is refused, and odd spellings of what is allowed.
@@ -97,8 +98,8 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// Judges a directory and the file to be written there. `home` is the user's home directory, where
-    /// it is known. Touches nothing.
+    /// Judges a directory and the file to be written there. `home` is the user's home directory,
+    /// where it is known. Touches nothing.
     ///
     /// # Errors
     /// Why the file may not be written there.
@@ -125,8 +126,8 @@ impl Destination {
     /// Writes the file, making its directory where there is none.
     ///
     /// # Errors
-    /// As [`judge`](Self::judge), which is repeated on what is there now. Directories that were made
-    /// are then removed again.
+    /// As [`judge`](Self::judge), which is repeated on what is there now. Directories that were
+    /// made are then removed again.
     pub fn write(&self, bytes: &[u8], home: Option<&Path>, force: bool) -> Result<(), Refusal> {
         let mut made = Vec::new();
         let written = make_directories(&self.directory, &mut made).and_then(|()| {
@@ -154,8 +155,8 @@ enum Dangling {
     Followed,
 }
 
-/// The path that the operating system would reach, without a link in it. What does not exist is kept
-/// as it is spelled, and a `..` behind it takes it back.
+/// The path that the operating system would reach, without a link in it. What does not exist is
+/// kept as it is spelled, and a `..` behind it takes it back.
 fn resolve(path: &Path, links: &mut usize, dangling: Dangling) -> Result<PathBuf, Refusal> {
     let absolute = std::path::absolute(path).map_err(io_at(path))?;
     let mut resolved = PathBuf::new();
@@ -274,8 +275,8 @@ fn make_directories(directory: &Path, made: &mut Vec<PathBuf>) -> Result<(), Ref
     Ok(())
 }
 
-/// Writes a file that appears whole or not at all. Without `force` one that is there stays, also when
-/// it came into being at this very moment.
+/// Writes a file that appears whole or not at all. Without `force` one that is there stays, also
+/// when it came into being at this very moment.
 ///
 /// # Errors
 /// It exists, or the operating system refused.

@@ -1,7 +1,7 @@
 //! The verdict file that ships: which other systems may be integrated, and why.
 //!
-//! `verify` shows it and `config` obeys it; both ask here, so that they cannot disagree. What is not
-//! in the file has no verdict, and a file that does not read has none at all.
+//! `verify` shows it and `config` obeys it; both ask here, so that they cannot disagree. What is
+//! not in the file has no verdict, and a file that does not read has none at all.
 
 use serde::Deserialize;
 

@@ -1,10 +1,10 @@
 //! `config`: what a client needs to start this server, in the client's own format.
 //!
-//! Contract. A dry run unless `--write`, and then only one file, in a directory that the caller names
-//! and [`destination`] allows; nothing user-global is ever edited. The text is made from a template
-//! that ships and holds placeholders only, with the absolute path of this binary and the data
-//! directory. The shipped verdict file is obeyed: for a target that it rejects, defers, or leaves to an
-//! adapter of its own, nothing is written.
+//! Contract. A dry run unless `--write`, and then only one file, in a directory that the caller
+//! names and [`destination`] allows; nothing user-global is ever edited. The text is made from a
+//! template that ships and holds placeholders only, with the absolute path of this binary and the
+//! data directory. The shipped verdict file is obeyed: for a target that it rejects, defers, or
+//! leaves to an adapter of its own, nothing is written.
 //!
 //! Guarded by `tests/config.rs`, and by `tests/clients` with the clients' own tools.
 
@@ -124,9 +124,9 @@ impl Client {
     }
 }
 
-/// How long a client must wait for the server to start, in whole seconds: twice the wait for the lock
-/// and a margin, so that it never equals that wait. A server that is cut off at the very moment in
-/// which it would have said why, says nothing.
+/// How long a client must wait for the server to start, in whole seconds: twice the wait for the
+/// lock and a margin, so that it never equals that wait. A server that is cut off at the very
+/// moment in which it would have said why, says nothing.
 #[must_use]
 pub fn startup_timeout_sec(lock_timeout: Duration) -> u64 {
     let whole = lock_timeout.as_secs().saturating_add(u64::from(lock_timeout.subsec_nanos() > 0));
@@ -180,8 +180,8 @@ fn fill(template: &str, values: &[(&str, String)]) -> String {
     filled
 }
 
-/// A path as the inside of a string, in JSON and in TOML: what both must escape, and DEL, which TOML
-/// must, are written as both read them.
+/// A path as the inside of a string, in JSON and in TOML: what both must escape, and DEL, which
+/// TOML must, are written as both read them.
 fn quoted(client: Client, path: &Path) -> Result<String, RenderError> {
     let text =
         path.to_str().ok_or_else(|| RenderError::NotText(path.to_string_lossy().into_owned()))?;

@@ -1,12 +1,12 @@
 //! Do the records hang together as only a bus writes them?
 //!
-//! Most of these checks are the model's invariants, which are their single definition. Two are ours:
-//! that every record is what the bus *decides* at that place, found by putting the command behind it
-//! to the decision again, and that every time has the form that the bus writes. All gate but
-//! [`CUT_BATCH`]: a power cut may leave half a batch of a correct bus.
+//! Most of these checks are the model's invariants, which are their single definition. Two are
+//! ours: that every record is what the bus *decides* at that place, found by putting the command
+//! behind it to the decision again, and that every time has the form that the bus writes. All gate
+//! but [`CUT_BATCH`]: a power cut may leave half a batch of a correct bus.
 //!
-//! Each check carries its negative controls. They are put to it on every run ([`judge_controls`]), and
-//! one that passes makes the run red.
+//! Each check carries its negative controls. They are put to it on every run ([`judge_controls`]),
+//! and one that passes makes the run red.
 
 use gaia_bus_model::command::{Command, Limits, Verb};
 use gaia_bus_model::decide::decide;
@@ -166,8 +166,8 @@ fn told(found: Result<(), Violation>, records: usize) -> Verdict {
     }
 }
 
-/// A check that finds nothing wrong with a log in which something is, sees nothing anywhere; and one
-/// that finds fault with a genuine log means nothing either.
+/// A check that finds nothing wrong with a log in which something is, sees nothing anywhere; and
+/// one that finds fault with a genuine log means nothing either.
 fn controlled(checks: &[HistoryCheck]) -> Verdict {
     let sound = genuine();
     let mut planted = 0;
@@ -189,7 +189,8 @@ fn controlled(checks: &[HistoryCheck]) -> Verdict {
 }
 
 /// Puts the command behind each record to the decision again, on the log before it. What the caller
-/// chose (names, kinds, texts, times) is taken from the record; all the rest must come out the same.
+/// chose (names, kinds, texts, times) is taken from the record; all the rest must come out the
+/// same.
 fn as_written(records: &[Object]) -> Result<(), Violation> {
     let mut previous = None;
     let folded = refold(records, Projection::new(), |view, record| {

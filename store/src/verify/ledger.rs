@@ -1,5 +1,5 @@
-//! What the evidence checks count: one pass over the raw records, kept apart from the folds that the
-//! bus decides with, so that a fault in one of those does not hide behind itself.
+//! What the evidence checks count: one pass over the raw records, kept apart from the folds that
+//! the bus decides with, so that a fault in one of those does not hide behind itself.
 
 use std::collections::{HashMap, HashSet};
 
@@ -72,7 +72,8 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// A message that is stored anew takes its place and its own word on whether it is acknowledged.
+    /// A message that is stored anew takes its place and its own word on whether it is
+    /// acknowledged.
     fn send(&mut self, record: &'a Object, places: &mut HashMap<&'a Text, usize>) {
         let Some(message) = record.get("message").and_then(Json::as_object) else { return };
         let index = self.sent.len();

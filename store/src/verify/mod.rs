@@ -1,23 +1,25 @@
 //! `verify`: is this bus built as it claims, and is this log worth citing as evidence?
 //!
-//! Contract. A check is data: a name and a function over the raw records (or over the product). A red
-//! check makes the run red *unless its name stands in [`ADVISORY`]*. Gating by exclusion means that a
-//! check which is new, or whose name drifts, gates by itself. The advisory checks ask how rich a log
-//! is, which a correct, empty workspace answers badly; where a log is claimed as evidence they gate too.
+//! Contract. A check is data: a name and a function over the raw records (or over the product). A
+//! red check makes the run red *unless its name stands in [`ADVISORY`]*. Gating by exclusion means
+//! that a check which is new, or whose name drifts, gates by itself. The advisory checks ask how
+//! rich a log is, which a correct, empty workspace answers badly; where a log is claimed as
+//! evidence they gate too.
 //!
 //! | room | what it asks |
 //! | --- | --- |
 //! | [`evidence`] | authority, integrity and richness of a log, from the raw records |
 //! | [`history`] | whether the records hang together as only a bus writes them |
 //! | [`controls`] | logs that must be rejected: a run in which one passes is red |
-//! | [`product`] | what ships: manifests, templates, sources, verdict file, lanes, the live server |
+//! | [`product`] | what ships: manifests, templates, sources, verdicts, lanes, the live server |
 //! | [`scan`] | what the transport check looks for in sources; the build runs it |
 //!
-//! Judged on raw records, so that a clean record cannot cover up an earlier one. What this attests is
-//! shape and not provenance ([`PROVES`]): no record is bound to the process that wrote it.
+//! Judged on raw records, so that a clean record cannot cover up an earlier one. What this attests
+//! is shape and not provenance ([`PROVES`]): no record is bound to the process that wrote it.
 //!
-//! Absent on purpose: writing, repairing, and any verdict that differs from what was shown. Guarded by
-//! `tests/verify.rs`, `tests/verify_mutations.rs` and, against doctor, `tests/verify_relation.rs`.
+//! Absent on purpose: writing, repairing, and any verdict that differs from what was shown. Guarded
+//! by `tests/verify.rs`, `tests/verify_mutations.rs` and, against doctor,
+//! `tests/verify_relation.rs`.
 
 pub mod controls;
 pub mod evidence;
@@ -37,10 +39,10 @@ use crate::log::Record;
 use crate::replay::{Fold, LogFault, Replay};
 
 /// What a green run says of a log, and what it does not.
-pub const PROVES: &str = "the log has the shape that this bus writes and nothing in it was granted or \
-                          transferred beyond the allowlist. Shape, not provenance: no record is bound \
-                          to the process that wrote it, so a log that this product wrote by itself \
-                          passes too";
+pub const PROVES: &str = "the log has the shape that this bus writes, and nothing in it was granted \
+                          or transferred beyond the allowlist. Shape, not provenance: no record is \
+                          bound to the process that wrote it, so a log that this product wrote by \
+                          itself passes too";
 
 /// The checks that do not gate, unless the log is claimed as evidence. Everything else always does.
 pub const ADVISORY: [&str; 6] = [

@@ -1,12 +1,12 @@
 //! What no shipped source may hold: a way onto the network, or a shell that runs text as commands.
 //!
-//! Contract. [`findings`] reads one source as text and names every line that uses what is forbidden.
-//! Comments and the insides of literals are no use of anything, so an explanation of what is absent is
-//! not a finding, and nor is the table below. The build script includes this file, scans every source
-//! of the crates that ship, and embeds what it saw; `verify` shows it.
+//! Contract. [`findings`] reads one source as text and names every line that uses what is
+//! forbidden. Comments and the insides of literals are no use of anything, so an explanation of
+//! what is absent is not a finding, and nor is the table below. The build script includes this
+//! file, scans every source of the crates that ship, and embeds what it saw; `verify` shows it.
 //!
-//! It cannot see what a dependency does (`cargo deny` bans network crates from the tree), what a macro
-//! makes up, or a name that was renamed on import. It is std only, because the build runs it.
+//! It cannot see what a dependency does (`cargo deny` bans network crates from the tree), what a
+//! macro makes up, or a name that was renamed on import. It is std only, because the build runs it.
 
 /// Names that stand for a way onto the network; as whole words outside of comments and literals.
 const NETWORK: [&str; 21] = [
@@ -92,7 +92,8 @@ pub fn findings(source: &str) -> Vec<Finding> {
     found
 }
 
-/// Whether a source starts processes at all. `clap` has a type of the same name, which starts nothing.
+/// Whether a source starts processes at all. `clap` has a type of the same name, which starts
+/// nothing.
 fn spawns(code: &str) -> bool {
     let dense: String = code.chars().filter(|c| !c.is_whitespace()).collect();
     ["process::Command", "CommandExt", "process::{", "fexecve", "execv", "posix_spawn"]
