@@ -14,6 +14,9 @@
 //! | [`settings`] | what the environment and the flags decide |
 //! | [`cli`] | the command line: arguments in, one JSON document out, exit codes |
 //! | [`report`] | what an operator is told: doctor, status, initialize, and the manual steps |
+//! | [`verify`] | is this bus built as it claims, and is this log worth citing as evidence? |
+//! | [`config`] | what a client needs to start the server, and where that may be written |
+//! | [`smoke`], [`probe`] | the main job in one command; the client that it is played with |
 //!
 //! # What never happens here
 //!
@@ -51,4 +54,5 @@ pub mod replay;
 pub mod report;
 pub mod settings;
 pub mod signals;
+pub mod smoke;
 pub mod verify;

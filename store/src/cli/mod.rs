@@ -27,15 +27,21 @@
 //! command. `tests/cli.rs` runs the binary for all of it.
 
 mod argv;
+mod completions;
+mod config;
 mod console;
 mod doctor;
 mod events;
 mod initialize;
+mod lanes;
 mod serve;
+mod smoke;
 mod state;
 mod status;
 mod tools;
+mod uninstall;
 mod verbs;
+mod verify;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -77,7 +83,14 @@ const ROOMS: &[Room] = &[
     Room { define: events::define, run: events::run, may_append: false },
     Room { define: doctor::define, run: doctor::run, may_append: false },
     Room { define: status::define, run: status::run, may_append: false },
+    Room { define: verify::define, run: verify::run, may_append: false },
     Room { define: initialize::define, run: initialize::run, may_append: true },
+    Room { define: lanes::define, run: lanes::run, may_append: false },
+    Room { define: config::define, run: config::run, may_append: true },
+    Room { define: smoke::define, run: smoke::run, may_append: true },
+    Room { define: uninstall::define, run: uninstall::run, may_append: false },
+    Room { define: completions::define, run: completions::run, may_append: false },
+    Room { define: completions::define_man, run: completions::run_man, may_append: false },
     Room { define: serve::define, run: serve::run, may_append: true },
 ];
 
@@ -85,6 +98,12 @@ const ROOMS: &[Room] = &[
 struct Call<'a> {
     matches: &'a ArgMatches,
     environment: &'a dyn Fn(&str) -> Option<OsString>,
+}
+
+/// This program, as a path that can be started again.
+fn this_program() -> Result<PathBuf, Usage> {
+    std::env::current_exe()
+        .map_err(|error| Usage(format!("the path of this program is not known: {error}")))
 }
 
 /// A sentence about arguments or an environment that mean nothing: exit code 2.

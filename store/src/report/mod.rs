@@ -9,6 +9,7 @@
 //! | [`collision`] | which online actors declare the same working tree |
 //! | [`recovery`] | the manual steps for each kind of trouble, in one place |
 //! | [`filesystem`] | whether a local mkdir is a lock there |
+//! | [`uninstall`] | what an uninstall would remove, and what survives |
 //! | [`lanes`] | how many live lanes are supported, and on what evidence |
 //!
 //! Absent on purpose: any code that acts on what a report says.
@@ -20,3 +21,4 @@ pub mod initialize;
 pub mod lanes;
 pub mod recovery;
 pub mod status;
+pub mod uninstall;

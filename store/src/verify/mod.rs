@@ -25,6 +25,7 @@ pub mod controls;
 pub mod evidence;
 pub mod history;
 pub mod ledger;
+pub mod product;
 pub mod scan;
 
 use std::convert::Infallible;
