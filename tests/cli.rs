@@ -207,11 +207,16 @@ fn what_a_verb_lacks_is_refused_by_the_bus_and_recorded() {
 
 #[test]
 fn on_a_damaged_log_every_command_exits_3_and_leaves_every_byte() {
+    // `smoke` makes a log of its own; the others of these need to be told more.
+    const ELSEWHERE: [&str; 3] = ["smoke", "config", "completions"];
+    const READS_NO_LOG: [&str; 5] = ["tools", "serve", "lanes", "uninstall-preview", "man"];
+    let commands = every_command().into_iter().filter(|name| !ELSEWHERE.contains(&name.as_str()));
+    let commands: Vec<_> = commands.collect();
     let torn = LESSON.strip_suffix(b"\n").unwrap();
-    for command in every_command() {
+    for command in commands.clone() {
         let bench = Bench::with_log(torn);
         let done = bench.run(&[&command]);
-        if matches!(command.as_str(), "tools" | "serve") {
+        if READS_NO_LOG.contains(&command.as_str()) {
             assert_eq!(done.code, 0, "{command} reads no log of its own accord");
             continue;
         }
@@ -227,7 +232,7 @@ fn on_a_damaged_log_every_command_exits_3_and_leaves_every_byte() {
         }
     }
     // The control: on the whole log none of them does.
-    for command in every_command() {
+    for command in commands {
         let bench = Bench::with_log(LESSON);
         let code = bench.run(&[&command]).code;
         assert!(matches!(code, 0 | 1), "{command}: {code}");

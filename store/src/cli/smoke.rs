@@ -11,7 +11,7 @@ use crate::smoke::{self, Request};
 
 pub(super) fn define() -> Command {
     Command::new("smoke")
-        .about("Play the three-role exchange through a real server, and verify its log as evidence")
+        .about("Play an exchange through a real server, and verify its log as evidence")
         .long_about(
             "Play an exchange of three roles (task, candidate, handoff, verdict) around a real file \
              through a spawned server, then verify the log as evidence. The data directory is made by \

@@ -16,7 +16,7 @@ use crate::verify::{Claim, Records, Report, read_evidence};
 
 pub(super) fn define() -> Command {
     Command::new("verify")
-        .about("Verify what ships and what the log shows; exit code 1 when a check that gates is red")
+        .about("Verify what ships and what the log shows")
         .long_about(
             "Verify what ships (manifests, sources, templates, lanes, verdicts, a spawned server) and \
              what the log shows. Five checks of how rich a log is, and one for a batch that a power \

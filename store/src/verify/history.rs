@@ -194,9 +194,7 @@ fn controlled(checks: &[HistoryCheck]) -> Verdict {
 fn as_written(records: &[Object]) -> Result<(), Violation> {
     let mut previous = None;
     let folded = refold(records, Projection::new(), |view, record| {
-        let written = is_as_written(view, previous.as_ref(), record);
-        previous = Some(record.clone());
-        written
+        is_as_written(view, previous.replace(record), record)
     });
     folded.map(|_| ()).map_err(|(index, sentence)| Violation { index, sentence })
 }

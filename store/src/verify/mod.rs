@@ -261,10 +261,10 @@ fn failure(fault: LogFault) -> Failure {
 }
 
 /// Folds records as a reader of their lines would, and shows the fold and the record before each.
-fn refold<F: Fold>(
-    records: &[Object],
+fn refold<'a, F: Fold>(
+    records: &'a [Object],
     mut fold: F,
-    mut before: impl FnMut(&F, &Object) -> Result<(), String>,
+    mut before: impl FnMut(&F, &'a Object) -> Result<(), String>,
 ) -> Result<F, (usize, String)> {
     let mut scanner = crate::log::Scanner::new();
     for (index, record) in records.iter().enumerate() {
