@@ -306,7 +306,7 @@ mod tests {
         let spawn =
             |program: &str| format!("use std::process::Command; Command::new({program:?});");
         for shell in ["sh", "/bin/sh", "/usr/bin/env", "cmd.exe", "C:\\Windows\\CMD.EXE", "pwsh"] {
-            assert_eq!(whats(&spawn(shell)), [format!("a shell: {}", shell.escape_default())]);
+            assert_eq!(whats(&spawn(shell)), [format!("a shell: {shell}")]);
         }
         assert_eq!(whats(&spawn("gaia-bus")), [""; 0]);
         assert_eq!(whats("clap::Command::new(\"completions\").arg(\"bash\")"), [""; 0]);
