@@ -10,12 +10,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::path::Path;
 
 use gaia_bus::bus::Answer;
+use gaia_bus::log::read_value;
 use gaia_bus::mcp::{Door, serve};
-use gaia_bus_model::command::Verb;
+use gaia_bus_model::command::{Command, Limits, Verb};
+use gaia_bus_model::decide::decide;
 use gaia_bus_model::json::{Json, Object};
+use gaia_bus_model::state::State;
 use serde_json::{Value, json};
 
 /// What the next valid request after every row is, and its answer.
@@ -612,4 +617,200 @@ fn there_are_six_tools_with_closed_schemas_and_all_four_hints() {
             jsonschema::meta::validate(&tool[schema]).unwrap();
         }
     }
+}
+
+/// The bus's own decisions over the reference state, without a disk.
+#[derive(Default)]
+struct InMemory {
+    state: State,
+    calls: u64,
+}
+
+impl InMemory {
+    /// A state folded from lines that some build wrote.
+    fn from_log(log: &[u8]) -> Option<InMemory> {
+        let mut state = State::default();
+        for line in log.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let Ok(Json::Object(record)) = read_value(line) else { return None };
+            state.apply(&record).ok()?;
+        }
+        Some(InMemory { state, calls: 0 })
+    }
+}
+
+impl Door for InMemory {
+    fn call(&mut self, verb: Verb, arguments: Object) -> Answer {
+        self.calls += 1;
+        let at = format!("2026-09-15T23:41:09.{:03}Z", self.calls % 1_000).into();
+        let decision = decide(&self.state, &Command { verb, at, arguments }, &Limits::default());
+        for event in &decision.events {
+            self.state.apply(event).unwrap();
+        }
+        let (result, refusal) = match decision.answer {
+            Ok(result) => (Some(result), None),
+            Err(refusal) => (None, Some(refusal)),
+        };
+        Answer {
+            ok: refusal.is_none(),
+            error: refusal.as_ref().map(|refusal| refusal.reason.to_string()),
+            result,
+            events_appended: Vec::new(),
+            is_error: refusal.is_some(),
+            code: refusal.map(|refusal| refusal.code.as_str()),
+            fail_closed: false,
+            lock_released: None,
+            exit_code: 0,
+        }
+    }
+}
+
+fn call(id: usize, name: &str, arguments: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{name}","arguments":{arguments}}}}}"#
+    )
+}
+
+/// Validators of the tools' output schemas, by name.
+fn output_schemas() -> BTreeMap<String, jsonschema::Validator> {
+    tools()
+        .iter()
+        .map(|tool| {
+            let name = tool["name"].as_str().unwrap().to_owned();
+            (name, jsonschema::validator_for(&tool["outputSchema"]).unwrap())
+        })
+        .collect()
+}
+
+/// Calls of any verb whose successful answers are validated; how many there were of each verb.
+fn validate_answers(
+    door: &mut impl Door,
+    calls: &[(String, String)],
+    schemas: &BTreeMap<String, jsonschema::Validator>,
+    seen: &mut BTreeMap<String, usize>,
+) {
+    let lines: Vec<String> =
+        calls.iter().enumerate().map(|(id, (name, arguments))| call(id, name, arguments)).collect();
+    let mut output = Vec::new();
+    serve(lines.join("\n").as_bytes(), &mut output, door).unwrap();
+    let answers: Vec<Value> = serde_json::Deserializer::from_slice(&output)
+        .into_iter()
+        .map(|answer| answer.unwrap())
+        .collect();
+    assert_eq!(answers.len(), calls.len());
+    for ((name, arguments), answer) in calls.iter().zip(answers) {
+        let result = &answer["result"];
+        let text = result["content"][0]["text"].as_str().unwrap();
+        if result["isError"] == true {
+            assert!(result.get("structuredContent").is_none());
+            continue;
+        }
+        let content = &result["structuredContent"];
+        let errors: Vec<String> =
+            schemas[name].iter_errors(content).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{name} {arguments}: {content}: {errors:?}");
+        assert_eq!(text, content.to_string(), "the text block is the same JSON");
+        *seen.entry(name.clone()).or_default() += 1;
+    }
+}
+
+fn vectors(name: &str) -> Vec<Value> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("tests/vectors");
+    let text = std::fs::read_to_string(dir.join(name)).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn every_successful_answer_to_a_recorded_sequence_conforms_to_its_output_schema() {
+    let schemas = output_schemas();
+    let mut seen = BTreeMap::new();
+    for sequence in vectors("sequences.jsonl") {
+        let steps = sequence["steps"].as_array().unwrap().iter();
+        let calls: Vec<_> = steps
+            .map(|step| (step["verb"].as_str().unwrap().to_owned(), step["args"].to_string()))
+            .collect();
+        validate_answers(&mut InMemory::default(), &calls, &schemas, &mut seen);
+    }
+    assert_eq!(seen.len(), 6, "{seen:?}");
+    assert!(seen.values().all(|count| *count >= 10), "{seen:?}");
+}
+
+#[test]
+fn answers_about_what_other_builds_wrote_conform_too() {
+    let schemas = output_schemas();
+    let mut seen = BTreeMap::new();
+    for vector in vectors("logs.jsonl") {
+        let log = base64(vector["base64"].as_str().unwrap());
+        let Some(mut door) = InMemory::from_log(&log) else { continue };
+        let refs: Vec<String> =
+            door.state.actors().iter().map(|actor| json!(actor.actor_ref).to_string()).collect();
+        let mut calls = Vec::new();
+        for actor in &refs {
+            let send =
+                format!(r#"{{"from":{actor},"to":{actor},"text":"x","idempotencyKey":"k"}}"#);
+            let verbs = [
+                ("inbox", format!(r#"{{"actorId":{actor}}}"#)),
+                ("inbox", format!(r#"{{"actorId":{actor},"limit":1}}"#)),
+                ("heartbeat", format!(r#"{{"actorId":{actor}}}"#)),
+                ("send", send.clone()),
+                ("send", send),
+                ("register", format!(r#"{{"actorId":"again","ref":{actor}}}"#)),
+            ];
+            calls.extend(verbs.map(|(name, arguments)| (name.to_owned(), arguments)));
+        }
+        validate_answers(&mut door, &calls, &schemas, &mut seen);
+    }
+    assert!(seen["inbox"] >= 40, "{seen:?}");
+    assert!(seen["send"] >= 40, "{seen:?}");
+}
+
+/// The control of both tests above: the schemas see what is missing, of another type, or too much.
+#[test]
+fn output_schemas_refuse_an_answer_that_lacks_or_changes_or_adds_a_field() {
+    let samples = [
+        ("register", r#"{"actorId":"a"}"#),
+        ("send", r#"{"from":"a","to":"a","text":"x"}"#),
+        ("handoff", r#"{"from":"a","to":"a","summary":"x"}"#),
+        ("inbox", r#"{"actorId":"a"}"#),
+        ("ack", r#"{"actorId":"a","messageId":"msg-0001"}"#),
+        ("heartbeat", r#"{"actorId":"a"}"#),
+    ];
+    let lines: Vec<String> =
+        samples.iter().map(|(name, arguments)| call(0, name, arguments)).collect();
+    let mut output = Vec::new();
+    serve(lines.join("\n").as_bytes(), &mut output, &mut InMemory::default()).unwrap();
+    let answers = serde_json::Deserializer::from_slice(&output).into_iter::<Value>();
+    let schemas = output_schemas();
+    for ((name, _), answer) in samples.iter().zip(answers) {
+        let content = answer.unwrap()["result"]["structuredContent"].take();
+        let schema = &schemas[*name];
+        assert!(schema.is_valid(&content), "{name}: {content}");
+        for key in content.as_object().unwrap().keys() {
+            let mut lacking = content.clone();
+            lacking.as_object_mut().unwrap().shift_remove(key);
+            assert!(!schema.is_valid(&lacking), "{name} without {key}");
+            let mut changed = content.clone();
+            changed[key] = json!(7);
+            assert!(!schema.is_valid(&changed), "{name} with {key}: 7");
+        }
+        let mut more = content.clone();
+        more["more"] = json!(1);
+        assert!(!schema.is_valid(&more), "{name} with a field more");
+    }
+}
+
+/// Decodes standard base64, as the vectors hold raw logs.
+fn base64(text: &str) -> Vec<u8> {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut bytes = Vec::new();
+    let (mut bits, mut count) = (0_u32, 0);
+    for letter in text.bytes().filter(|letter| *letter != b'=') {
+        let value = ALPHABET.iter().position(|known| *known == letter).unwrap();
+        bits = (bits << 6) | u32::try_from(value).unwrap();
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push(u8::try_from((bits >> count) & 0xFF).unwrap());
+        }
+    }
+    bytes
 }
