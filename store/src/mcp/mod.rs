@@ -40,7 +40,8 @@ use self::envelope::{
 };
 use self::era::{Era, Keep, Mark, Method, SERVER, Server};
 use self::line::{LINE_BYTES_MAX, Line, LineReader};
-use crate::bus::{Answer, Bus};
+use crate::bus::{Answer, Bus, Edge};
+use crate::disk::Disk;
 
 /// Where a call goes: [`Bus`] in the product.
 pub trait Door {
@@ -48,7 +49,7 @@ pub trait Door {
     fn call(&mut self, verb: Verb, arguments: Object) -> Answer;
 }
 
-impl Door for Bus {
+impl<D: Disk, E: Edge> Door for Bus<D, E> {
     fn call(&mut self, verb: Verb, arguments: Object) -> Answer {
         Bus::call(self, verb, arguments)
     }
@@ -154,6 +155,10 @@ fn call(params: &Object, era: Era, door: &mut impl Door) -> std::result::Result<
     let answer = catch_unwind(AssertUnwindSafe(|| door.call(verb, arguments))).map_err(|_| {
         RpcError::new(INTERNAL_ERROR, "the call panicked; standard error says where")
     })?;
+    if let Some(warning) = &answer.warning {
+        // Whoever started the server may have closed its standard error.
+        let _ = writeln!(std::io::stderr(), "gaia-bus: {warning}");
+    }
     Called::new(answer, era)
         .map_err(|error| RpcError::new(INTERNAL_ERROR, format!("unwritable answer: {error}")))
 }
