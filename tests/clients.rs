@@ -2,15 +2,15 @@
 //! serve`, see exactly six tools, run the lesson exchange, get answers that conform to the tools'
 //! schemas, see a refusal as a refusal, and close cleanly.
 //!
-//! Method: each client runs the exchange of `clients/lesson.json` in its own language and reports what
-//! it saw; the report is judged here, and so is the log, which must be the recorded lesson but for
-//! its times. The Inspector and the official conformance scenarios judge by themselves. The clients
-//! come from `tests/clients/install DIRECTORY`; they are looked for where `GAIA_BUS_CLIENTS` says, by
-//! default in `target/clients`. Without them a test says so and passes, unless
-//! `GAIA_BUS_REQUIRE_CLIENTS` is set to `1`. rmcp's client needs no installation.
+//! Method: each client runs the exchange of `clients/lesson.json` in its own language and reports
+//! what it saw; the report is judged here, and so is the log, which must be the recorded lesson but
+//! for its times. The Inspector and the official conformance scenarios judge by themselves. The
+//! clients come from `tests/clients/install DIRECTORY`; they are looked for where
+//! `GAIA_BUS_CLIENTS` says, by default in `target/clients`. Without them a test says so and passes,
+//! unless `GAIA_BUS_REQUIRE_CLIENTS` is set to `1`. rmcp's client needs no installation.
 //!
-//! Cannot see: the agents that use these clients (`tests/clients/agents` runs two of them), and input
-//! that no client would send (`tests/mcp.rs`).
+//! Cannot see: the agents that use these clients (`tests/clients/agents` runs two of them), and
+//! input that no client would send (`tests/mcp.rs`).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,12 +1,14 @@
-//! Promise: the MCP server gives every input exactly the stated answer or silence, and the next valid
-//! request works; nothing but JSON-RPC reaches its output; answers conform to the schemas it states.
+//! Promise: the MCP server gives every input exactly the stated answer or silence, and the next
+//! valid request works; nothing but JSON-RPC reaches its output; answers conform to the schemas it
+//! states.
 //!
-//! Method: one table of inputs with the exact bytes of their answers, run through the loop in process
-//! (with a door that is scripted, so that a panic can be provoked) and through the real process, pipes
-//! and all. Answers of the bus are validated by an independent JSON Schema implementation. Signals and
-//! closed pipes are real.
+//! Method: one table of inputs with the exact bytes of their answers, run through the loop in
+//! process (with a door that is scripted, so that a panic can be provoked) and through the real
+//! process, pipes and all. Answers of the bus are validated by an independent JSON Schema
+//! implementation. Signals and closed pipes are real.
 //!
-//! Cannot see: whether real clients like it (`tests/clients.rs`), what the bus decides (the vectors).
+//! Cannot see: whether real clients like it (`tests/clients.rs`), what the bus decides (the
+//! vectors).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -291,7 +293,7 @@ impl Door for InMemory {
         };
         Answer {
             ok: refusal.is_none(),
-            error: refusal.as_ref().map(|refusal| refusal.reason.to_string()),
+            error: refusal.as_ref().map(|refusal| refusal.reason.clone()),
             result,
             events_appended: Vec::new(),
             is_error: refusal.is_some(),

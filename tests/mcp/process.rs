@@ -352,10 +352,10 @@ fn a_signal_in_the_midst_of_calls_loses_no_answer_to_what_was_committed() {
 fn a_client_that_has_stopped_reading_cannot_keep_the_server_alive() {
     let mut server = Server::start();
     server.ask(&register(0));
-    let heartbeat = call(100, "heartbeat", r#"{"actorId":"gaia"}"#);
-    server.write(format!("{heartbeat}\n").as_bytes());
+    let send = call(100, "send", r#"{"from":"gaia","to":"gaia","text":"x"}"#);
+    server.write(format!("{send}\n").as_bytes());
     let answer_bytes = server.line().len() + 1;
-    let calls = vec![heartbeat; 400];
+    let calls = vec![send; 200];
     server.write(format!("{}\n", calls.join("\n")).as_bytes());
     // A pipe takes 16 pages of whole answers. Then the server stands still before the next one.
     let committed_at_standstill = 2 + 16 * (4096 / answer_bytes);

@@ -1,4 +1,5 @@
-//! The input table: each malformed, early, late, huge or odd line with the exact bytes of its answer.
+//! The input table: each malformed, early, late, huge or odd line with the exact bytes of its
+//! answer.
 
 use serde_json::Value;
 

@@ -1,11 +1,11 @@
 //! JSON-RPC 2.0: what a line is, and how an answer is written.
 //!
 //! Contract: [`read`] sorts a line into a request, something to be refused, or something to be met
-//! with silence (a notification, a stray response, a blank line). Ids are strings or integers and are
-//! echoed as they were written, beyond 2^53 too. An answer is one line.
+//! with silence (a notification, a stray response, a blank line). Ids are strings or integers and
+//! are echoed as they were written, beyond 2^53 too. An answer is one line.
 //!
-//! Absent: methods and eras (`era`, the parent), and batches, which the 2025-06-18 revision took out.
-//! Each row of the table in `tests/mcp.rs` guards it.
+//! Absent: methods and eras (`era`, the parent), and batches, which the 2025-06-18 revision took
+//! out. Each row of the table in `tests/mcp.rs` guards it.
 
 use std::borrow::Cow;
 

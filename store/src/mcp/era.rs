@@ -1,12 +1,13 @@
 //! Two eras of the protocol in one process, told apart request by request.
 //!
 //! Contract. *Legacy*: a handshake, `initialize`, settles the version; nothing here remembers it,
-//! since no answer depends on it. *Modern* (2026-07-28): no handshake; each request names its version
-//! and the client's capabilities in `params._meta`, and results say who answers and how long they
-//! may be kept. A request is modern when it names a version there, or is `server/discover`.
+//! since no answer depends on it. *Modern* (2026-07-28): no handshake; each request names its
+//! version and the client's capabilities in `params._meta`, and results say who answers and how
+//! long they may be kept. A request is modern when it names a version there, or is
+//! `server/discover`.
 //!
-//! Absent: state. A client may probe with `server/discover`, fall back to `initialize` and mix both.
-//! `tests/mcp.rs` guards it, and every pinned client of `tests/clients.rs`.
+//! Absent: state. A client may probe with `server/discover`, fall back to `initialize` and mix
+//! both. `tests/mcp.rs` guards it, and every pinned client of `tests/clients.rs`.
 
 use gaia_bus_model::json::{Json, Object};
 use serde::Serialize;

@@ -1,9 +1,9 @@
 //! Lines of bounded length from a stream of bytes.
 //!
 //! Contract: one line a call, without its line feed; a last line needs none; a byte order mark
-//! before the first line is dropped. A line of more than [`LINE_BYTES_MAX`] bytes is read to its end
-//! without being held and reported as [`Line::TooLong`], so the next line works. However the bytes
-//! are cut into reads, the lines are the same.
+//! before the first line is dropped. A line of more than [`LINE_BYTES_MAX`] bytes is read to its
+//! end without being held and reported as [`Line::TooLong`], so the next line works. However the
+//! bytes are cut into reads, the lines are the same.
 //!
 //! Absent: decoding. A carriage return before the line feed is JSON white space and stays.
 //! `tests/mcp.rs` guards it through a real pipe, the tests below at every cut.

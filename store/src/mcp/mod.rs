@@ -3,8 +3,8 @@
 //! Contract. Each request is answered before the next is read, each answer is one line and flushed,
 //! and nothing else is ever written to the output. Whatever a line holds, the next one works. Every
 //! `tools/call` goes through one [`Door`]; nothing is touched before the first, so a server starts
-//! at once beside a damaged log and says so when asked. A panic inside a call goes to standard error
-//! and ends that call, not the server.
+//! at once beside a damaged log and says so when asked. A panic inside a call goes to standard
+//! error and ends that call, not the server.
 //!
 //! | file | what it decides |
 //! | --- | --- |

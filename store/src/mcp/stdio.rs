@@ -1,12 +1,12 @@
 //! The process around the server: standard input, standard output and the signals that end it.
 //!
 //! Contract.
-//! - No handler is installed: SIGTERM, SIGINT and SIGHUP end the process the way they end any other,
-//!   at once while it waits for a request or for the lock (`signals::sleep_interruptibly`), but not from
-//!   the moment a call holds the lock until its answer is written. They stay pending for that time
-//!   and take their effect right after.
-//! - A client that has stopped reading cannot make the process immortal: when the pipe takes nothing
-//!   for [`WRITE_PATIENCE_MS`], signals are let through before the answer is.
+//! - No handler is installed: SIGTERM, SIGINT and SIGHUP end the process the way they end any
+//!   other, at once while it waits for a request or for the lock (`signals::sleep_interruptibly`),
+//!   but not from the moment a call holds the lock until its answer is written. They stay pending
+//!   for that time and take their effect right after.
+//! - A client that has stopped reading cannot make the process immortal: when the pipe takes
+//!   nothing for [`WRITE_PATIENCE_MS`], signals are let through before the answer is.
 //! - When nobody can read the output any more, waiting for requests ends too.
 //!
 //! Absent: non-blocking descriptors (the other end of a pipe would inherit the flag) and threads.

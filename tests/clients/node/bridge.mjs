@@ -1,9 +1,11 @@
-// A raw bridge from HTTP to a server on standard input and output, for checkers that speak only HTTP.
-// Usage: node bridge.mjs COMMAND [ARGUMENT...]; prints the URL once it listens, ends with its input.
+// A raw bridge from HTTP to a server on standard input and output, for checkers that speak only
+// HTTP. Usage: node bridge.mjs COMMAND [ARGUMENT...]; prints the URL once it listens, ends with its
+// input.
 //
 // It forwards bodies as they are, one a line, and answers with the line that comes back; the server
-// answers in order, so the next line is the answer. What HTTP adds of its own (which status goes with
-// which error, that header and body agree, that a notification has no body) is all that is decided here.
+// answers in order, so the next line is the answer. What HTTP adds of its own (which status goes
+// with which error, that header and body agree, that a notification has no body) is all that is
+// decided here.
 import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import { createInterface } from "node:readline";

@@ -1,5 +1,6 @@
-// What every Node client does once it is connected: list the tools, run the exchange of lesson.json,
-// and report what came back. The Rust test judges the report; nothing is asserted here.
+// What every Node client does once it is connected: list the tools, run the exchange of
+// lesson.json, and report what came back. The Rust test judges the report; nothing is asserted
+// here.
 import { readFileSync } from "node:fs";
 
 const exchange = JSON.parse(readFileSync(new URL("../lesson.json", import.meta.url), "utf8"));

@@ -1,5 +1,5 @@
 """What every Python client does once it is connected: list the tools, run the exchange of
-lesson.json, and report what came back. The Rust test judges the report; nothing is asserted here."""
+lesson.json, and report what came back. The Rust test judges it; nothing is asserted here."""
 
 import json
 import pathlib
