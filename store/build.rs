@@ -15,7 +15,8 @@ mod scan;
 fn main() -> io::Result<()> {
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
     let packaged = format!("../gaia-bus-model-{}", variable("CARGO_PKG_VERSION")?);
-    let model = ["../model", &packaged].map(|name| here.join(name).join("src"));
+    let model =
+        ["../model", &packaged, "../gaia-bus-model"].map(|name| here.join(name).join("src"));
     let mut files = Vec::new();
     let mut findings = Vec::new();
     sources(&here.join("src"), "store/src", &mut files)?;

@@ -154,6 +154,23 @@ fn an_uninstall_would_leave_the_log_and_the_preview_removes_nothing() {
     assert!(!empty.data.exists());
 }
 
+#[cfg(unix)]
+#[test]
+fn a_data_directory_that_is_not_utf8_is_shown_and_cannot_be_configured() {
+    use std::os::unix::ffi::OsStrExt;
+    let bench = Bench::named(std::ffi::OsStr::from_bytes(b"d\xff"));
+    let shown = bench.ok(&["uninstall-preview"]);
+    assert!(shown["survives"][0]["path"].as_str().unwrap().ends_with("d\u{fffd}"));
+    let smoked = Done::of({
+        let mut command = bench.command(&["smoke", "--data-dir"]);
+        command.arg(&bench.data).output().unwrap()
+    });
+    assert_eq!(smoked.code, 0, "{smoked:?}");
+    assert_eq!(bench.ok(&["verify", "--require-evidence"])["ok"], true);
+    let done = config(&bench, bench.outside(), &["--client", "codex"]);
+    assert_eq!(done.code, 2, "a client cannot be told of it: {done:?}");
+}
+
 #[test]
 fn completions_and_manual_pages_know_every_command() {
     let bench = Bench::new();

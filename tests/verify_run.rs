@@ -75,6 +75,8 @@ fn the_lesson_has_thirty_seven_green_checks_in_eight_sections_and_history_on_top
         assert_eq!(report["evidence"]["events"], 10);
         assert!(report["evidence"]["proves"].as_str().unwrap().contains("not provenance"));
         assert_eq!(report["evidenceGatesResult"], arguments.len() > 1);
+        assert_eq!(report["sections"][7]["gatesResult"], arguments.len() > 1);
+        assert_eq!(report["sections"][8]["gatesResult"], true);
     }
     assert_eq!(bench.names(), ["events.jsonl"]);
     assert_eq!(bench.log_bytes(), LESSON);

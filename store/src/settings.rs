@@ -40,6 +40,28 @@ impl Paths {
     }
 }
 
+/// Shows a path in a document. One that is not UTF-8 shows with U+FFFD rather than not at all.
+///
+/// # Errors
+/// Only those of the serializer.
+pub fn show_path<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
+}
+
+/// The same where there may be none.
+///
+/// # Errors
+/// Only those of the serializer.
+pub fn show_path_if_any<S: serde::Serializer>(
+    path: &Option<PathBuf>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match path {
+        Some(path) => show_path(path, serializer),
+        None => serializer.serialize_none(),
+    }
+}
+
 /// All settings of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {

@@ -21,14 +21,14 @@ use sha2::{Digest, Sha256};
 use crate::bus::Bus;
 use crate::config::destination::{self, Refusal};
 use crate::probe::Probe;
-use crate::settings::{Paths, Settings};
+use crate::settings::{Paths, Settings, show_path};
 use crate::verify::product::{Product, look_at_server};
 use crate::verify::{Claim, Records, Report};
 
 /// What is played, for whoever reads the receipt.
-const NOTE: &str = "the three roles were played by this program: it launched no model and ran no code. \
-                    The receipt attests that the exchange went through a real server and that the log \
-                    passes as evidence of shape, not of provenance";
+const NOTE: &str = "the three roles were played by this program: it launched no model and ran no \
+                    code. The receipt attests that the exchange went through a real server and \
+                    that the log passes as evidence of shape, not of provenance";
 
 /// The thread of the exchange.
 const THREAD: &str = "cor-smoke";
@@ -91,6 +91,7 @@ impl Trouble {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Digested {
     /// Where it lies.
+    #[serde(serialize_with = "show_path")]
     pub path: PathBuf,
     /// Its size.
     pub bytes: u64,
@@ -149,6 +150,7 @@ pub struct Receipt {
     /// `smoke`
     pub command: &'static str,
     /// The data directory that was made.
+    #[serde(serialize_with = "show_path")]
     pub data_dir: PathBuf,
     /// The file that the exchange was about.
     pub artifact: Digested,

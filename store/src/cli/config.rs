@@ -11,15 +11,16 @@ use super::{Call, Console, OK, Usage, after_help, flag, switch, this_program};
 use crate::config::destination::{Destination, Refusal};
 use crate::config::ecosystem::{self, Decision, Ruling, ruling};
 use crate::config::{Client, TOOL_TIMEOUT_SEC, render, startup_timeout_sec};
+use crate::settings::show_path_if_any;
 
 pub(super) fn define() -> Command {
     Command::new("config")
         .about("Print or write the configuration with which a client starts this server")
         .long_about(
             "Print the configuration with which a client starts this server, in the client's own \
-             format, or write it into a directory with --out DIR --write. Nothing user-global is ever \
-             edited: the directories of the clients in the home directory are refused, however they \
-             are spelled, and so is the home directory itself.",
+             format, or write it into a directory with --out DIR --write. Nothing user-global is \
+             ever edited: the directories of the clients in the home directory are refused, \
+             however they are spelled, and so is the home directory itself.",
         )
         .args([
             flag("client", "CLIENT", "claude, codex, gemini or opencode").required(true),
@@ -45,6 +46,7 @@ struct Config {
     mode: &'static str,
     file_name: &'static str,
     /// Where it was written, or would be.
+    #[serde(serialize_with = "show_path_if_any")]
     path: Option<PathBuf>,
     loaded_from: &'static str,
     lock_timeout_ms: u64,

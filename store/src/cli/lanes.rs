@@ -11,14 +11,17 @@ pub(super) fn define() -> Command {
         .about("Show how many live lanes are supported and on what evidence, or judge a number")
         .long_about(
             "Show how many live lanes one workspace is supported with, and on what evidence. With \
-             --check, judge a number: exit code 1 when it is refused. --experimental-lanes labels the \
-             run and changes no evidence.",
+             --check, judge a number: exit code 1 when it is refused. --experimental-lanes labels \
+             the run and changes no evidence.",
         )
         .args([
             flag("check", "N", "Judge this number of live lanes"),
             switch("experimental-lanes", "Accept lanes whose validation is still ahead"),
         ])
-        .after_help(after_help(&["gaia-bus lanes", "gaia-bus lanes --check 6 --experimental-lanes"]))
+        .after_help(after_help(&[
+            "gaia-bus lanes",
+            "gaia-bus lanes --check 6 --experimental-lanes",
+        ]))
 }
 
 #[derive(Serialize)]

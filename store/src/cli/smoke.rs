@@ -13,10 +13,10 @@ pub(super) fn define() -> Command {
     Command::new("smoke")
         .about("Play an exchange through a real server, and verify its log as evidence")
         .long_about(
-            "Play an exchange of three roles (task, candidate, handoff, verdict) around a real file \
-             through a spawned server, then verify the log as evidence. The data directory is made by \
-             this command: one that exists is refused. Nothing is overwritten. It launches no model \
-             and runs no code.",
+            "Play an exchange of three roles (task, candidate, handoff, verdict) around a real \
+             file through a spawned server, then verify the log as evidence. The data directory is \
+             made by this command: one that exists is refused. Nothing is overwritten. It launches \
+             no model and runs no code.",
         )
         .args([
             flag("artifact", "FILE", "The file that the exchange is about [default: this program]")

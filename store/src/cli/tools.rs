@@ -1,4 +1,5 @@
-//! `tools`: the tools that an agent gets, as a spawned server lists them: a negotiation, not a claim.
+//! `tools`: the tools that an agent gets, as a spawned server lists them: a negotiation and not a
+//! claim.
 
 use clap::Command;
 use serde::Serialize;

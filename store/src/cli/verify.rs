@@ -18,13 +18,13 @@ pub(super) fn define() -> Command {
     Command::new("verify")
         .about("Verify what ships and what the log shows")
         .long_about(
-            "Verify what ships (manifests, sources, templates, lanes, verdicts, a spawned server) and \
-             what the log shows. Five checks of how rich a log is, and one for a batch that a power \
-             cut left half, are advice unless the log is claimed as evidence; all others gate. \
-             Read-only. It attests shape, not provenance.",
+            "Verify what ships (manifests, sources, templates, lanes, verdicts, a spawned server) \
+             and what the log shows. Five checks of how rich a log is, and one for a batch that a \
+             power cut left half, are advice unless the log is claimed as evidence; all others \
+             gate. Read-only. It attests shape, not provenance.",
         )
         .args([
-            flag("evidence", "PATH", "Judge this log instead, as evidence: no lock, nothing beside it")
+            flag("evidence", "PATH", "Judge this log instead, as evidence, without a lock")
                 .value_parser(ValueParser::path_buf()),
             switch("require-evidence", "Judge the log of the data directory as evidence"),
         ])

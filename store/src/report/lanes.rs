@@ -86,7 +86,7 @@ impl Ruling {
                  {unproven_with_real_clients} can be tried with --experimental-lanes"
             ),
             Ruling::Refused => format!(
-                "{lanes} live lanes are refused: above {unproven_with_real_clients} nothing is known"
+                "{lanes} live lanes are refused: nothing is known above {unproven_with_real_clients}"
             ),
         }
     }

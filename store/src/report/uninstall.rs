@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::config::{Client, SERVER_KEY};
-use crate::settings::Settings;
+use crate::settings::{Settings, show_path_if_any};
 
 /// What an uninstall comes to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -38,6 +38,7 @@ pub struct Item {
     /// What it is.
     pub what: String,
     /// Where, when that is known.
+    #[serde(serialize_with = "show_path_if_any")]
     pub path: Option<PathBuf>,
     /// Whether something is there now; null when the place is not known.
     pub exists: Option<bool>,

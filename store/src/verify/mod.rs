@@ -40,10 +40,10 @@ use crate::log::Record;
 use crate::replay::{Fold, LogFault, Replay};
 
 /// What a green run says of a log, and what it does not.
-pub const PROVES: &str = "the log has the shape that this bus writes, and nothing in it was granted \
-                          or transferred beyond the allowlist. Shape, not provenance: no record is \
-                          bound to the process that wrote it, so a log that this product wrote by \
-                          itself passes too";
+pub const PROVES: &str = "the log has the shape that this bus writes, and nothing in it was \
+                          granted or transferred beyond the allowlist. Shape, not provenance: no \
+                          record is bound to the process that wrote it, so a log that this product \
+                          wrote by itself passes too";
 
 /// The checks that do not gate, unless the log is claimed as evidence. Everything else always does.
 pub const ADVISORY: [&str; 6] = [
@@ -103,7 +103,7 @@ pub enum Claim {
 pub struct Section {
     /// Its name.
     pub section: &'static str,
-    /// For the sections about a log: whether *all* of its checks gate in this run.
+    /// For the sections about a log: whether they gate as evidence in this run; history always does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gates_result: Option<bool>,
     /// Its checks.
@@ -193,12 +193,12 @@ impl Report {
 #[must_use]
 pub fn log_sections(records: &[Object], claim: Claim) -> [Section; 2] {
     let claimed = claim == Claim::Evidence;
-    let section = |section, checks| Section { section, gates_result: Some(claimed), checks };
+    let section = |section, gates, checks| Section { section, gates_result: Some(gates), checks };
     let mut evidence = evidence::judge(&evidence::CHECKS, records);
     evidence.extend(controls::judge(&evidence::CHECKS));
     let mut history = history::judge(&history::CHECKS, records);
     history.push(history::judge_controls(&history::CHECKS));
-    [section("evidence", evidence), section("history", history)]
+    [section("evidence", claimed, evidence), section("history", true, history)]
 }
 
 /// The fold that `verify` reads a log with: all of its records, verbatim, if it folds at all.
