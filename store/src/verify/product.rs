@@ -51,8 +51,8 @@ pub struct Product {
 pub struct Running {
     /// The tools that it lists.
     pub tools: Vec<String>,
-    /// The sockets that it holds and did not inherit; nothing where the system does not tell.
-    pub sockets: Option<usize>,
+    /// The sockets that it holds and did not inherit; nothing on a system that does not tell.
+    pub sockets: Result<Option<usize>, String>,
 }
 
 /// Starts a server, asks it for its tools, looks at what it holds, and ends it. It opens no log:
@@ -63,7 +63,7 @@ pub struct Running {
 pub fn look_at_server(binary: &Path, data_dir: &Path) -> Result<Running, String> {
     let mut probe = Probe::start(binary, data_dir)?;
     let tools = probe.tool_names()?;
-    let sockets = own_sockets(probe.pid())?;
+    let sockets = own_sockets(probe.pid());
     probe.finish()?;
     Ok(Running { tools, sockets })
 }
@@ -213,11 +213,9 @@ fn transport(sources: &Sources, server: &Result<Running, String>) -> Check {
             return Err(format!("{file}:{line}: {what}"));
         }
         let scanned = format!("{} source files scanned", sources.files.len());
-        match server.as_ref().map(|running| running.sockets) {
+        match server.as_ref().map_err(String::clone).and_then(|running| running.sockets.clone()) {
             Ok(Some(0)) => Ok(format!("{scanned}; the running server holds no socket")),
-            Ok(Some(held)) => {
-                Err(format!("{scanned}, but the running server holds {held} sockets"))
-            }
+            Ok(Some(held)) => Err(format!("{scanned}, but the server holds {held} sockets")),
             Ok(None) => Ok(format!("{scanned}; this system does not show what a process holds")),
             Err(sentence) => {
                 Err(format!("{scanned}, but no server could be looked at: {sentence}"))
@@ -374,7 +372,7 @@ mod tests {
 
     fn running() -> Result<Running, String> {
         let tools = Verb::ALL.map(|verb| verb.name().to_owned()).into();
-        Ok(Running { tools, sockets: Some(0) })
+        Ok(Running { tools, sockets: Ok(Some(0)) })
     }
 
     fn red(checks: &[Check]) -> Vec<&str> {
@@ -453,11 +451,13 @@ mod tests {
         assert!(green.ok, "{green:?}");
         let planted = Sources { findings: &[("store/src/x.rs", 3, "TcpListener")], ..SOURCES };
         let blind = Sources { files: &["store/src/lib.rs", "store/src/main.rs"], ..SOURCES };
-        let holding = Ok(Running { tools: Vec::new(), sockets: Some(1) });
+        let holding = Ok(Running { tools: Vec::new(), sockets: Ok(Some(1)) });
+        let hidden = Ok(Running { tools: Vec::new(), sockets: Err("no /proc".into()) });
         for (sources, server) in [
             (&planted, &running()),
             (&blind, &running()),
             (&SOURCES, &holding),
+            (&SOURCES, &hidden),
             (&SOURCES, &Err("gone".into())),
         ] {
             assert!(!transport(sources, server).ok);
@@ -496,7 +496,7 @@ mod tests {
     fn a_server_with_another_surface_is_red() {
         let with = |tools: &[&str]| {
             let tools = tools.iter().map(|&tool| tool.to_owned()).collect();
-            red(&tool_surface(&Ok(Running { tools, sockets: None }))).len()
+            red(&tool_surface(&Ok(Running { tools, sockets: Ok(None) }))).len()
         };
         let six = Verb::ALL.map(Verb::name);
         assert_eq!(with(&six), 0);
