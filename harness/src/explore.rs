@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 use stateright::{Checker, HasDiscoveries, Model, Property};
 
 use crate::disk::OwnerNote;
-use crate::reading::Reading;
 use crate::scene::{Move, Scene, Setup};
 use crate::story::Story;
 use crate::worker::Verdict;
@@ -50,7 +49,7 @@ pub const SIGHTS: [Sight; 12] = [
         name: "an unacknowledged record is lost",
         seen: |explored, scene| {
             scene.left.power_cuts < explored.setup.budget.power_cuts
-                && Reading::of(scene.world.visible()).is_damaged
+                && scene.world.reading().is_damaged
         },
     },
     Sight {
@@ -122,6 +121,41 @@ pub struct Explored {
     pub violation: Option<Story>,
     /// How long it took.
     pub took: Duration,
+}
+
+/// A named run: what is explored, how many states there are, and what must be seen on the way.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// In words.
+    pub name: &'static str,
+    /// What is explored.
+    pub setup: Setup,
+    /// How many states there are: another number means that the protocol, the fault model or the
+    /// scene has changed, on purpose or not.
+    pub states: usize,
+    /// What must be seen: see [`SIGHTS`].
+    pub sights: Vec<&'static str>,
+}
+
+impl Run {
+    /// Explores, and says what is wrong with the outcome; nothing when all is well.
+    #[must_use]
+    pub fn judge(&self) -> (Explored, Vec<String>) {
+        let explored = explore(&self.setup);
+        let mut wrong = Vec::new();
+        if let Some(story) = &explored.violation {
+            wrong.push(format!("{} [{}] is broken:\n{story}", self.name, self.setup.budget));
+        } else if explored.states != self.states {
+            let (is, was) = (explored.states, self.states);
+            wrong.push(format!("{}: {is} states where there were {was}", self.name));
+        }
+        for sight in &self.sights {
+            if !explored.sights.contains(sight) {
+                wrong.push(format!("{}: never seen: {sight}", self.name));
+            }
+        }
+        (explored, wrong)
+    }
 }
 
 /// Searches everything, or until an invariant is broken.

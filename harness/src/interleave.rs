@@ -19,7 +19,7 @@ use crate::invariant::{Broken, History, Witness};
 use crate::reading::Reading;
 use crate::scene::Setup;
 use crate::small::Tag;
-use crate::worker::{Facts, Stage, Touch, Verdict, Worker};
+use crate::worker::{Facts, Plan, Stage, Touch, Verdict, Worker};
 
 /// How often a process tries to make the lock before its time is up.
 const TRIES_MAX: u32 = 2;
@@ -102,41 +102,68 @@ fn live(
     record: &RecordOf<Record<Interleaved>>,
 ) {
     let plan = &setup.plans[usize::from(process)];
-    let mut worker = Worker::new(process);
-    let (mut calls, mut tries) = (0, 0);
+    let mut life = Life { worker: Worker::new(process), calls: 0, tries: 0 };
     loop {
         let Ok(mut kernel) = kernel.lock() else { return };
-        if kernel.is_broken {
-            return;
+        loop {
+            if kernel.is_broken || !life.go_on(setup, plan, script, &mut kernel, record) {
+                return;
+            }
+            if life.worker.touch(setup.fault) != Some(Touch::Quiet) {
+                break;
+            }
         }
+    }
+}
+
+/// A process and what it has used up.
+struct Life {
+    worker: Worker,
+    calls: u32,
+    tries: u32,
+}
+
+impl Life {
+    /// Takes one call; whether there may be another.
+    fn go_on(
+        &mut self,
+        setup: &Setup,
+        plan: &Plan,
+        script: Script,
+        kernel: &mut Kernel,
+        record: &RecordOf<Record<Interleaved>>,
+    ) -> bool {
+        let worker = &mut self.worker;
         if worker.stage == Stage::Idle {
-            tries = 0;
+            self.tries = 0;
             worker.start(plan, &kernel.world, setup.fault);
         }
         if worker.stage == Stage::Over {
-            return;
+            return false;
         }
-        if script.kill == Some((process, calls)) {
+        let process = worker.id;
+        if script.kill == Some((process, self.calls)) {
             worker.kill();
             kernel.world.killed |= 1 << process;
             kernel.holds[usize::from(process)] = false;
-            return;
+            return false;
         }
         let (before, tag) = (kernel.world.clone(), worker.tag());
-        let touch = worker.touch(setup.fault);
-        let facts = if touch == Some(Touch::Lock) && tries == TRIES_MAX {
+        let is_try = worker.touch(setup.fault) == Some(Touch::Lock);
+        let facts = if is_try && self.tries == TRIES_MAX {
             worker.time_out(plan, &mut kernel.world, setup.fault)
         } else {
-            tries += u32::from(touch == Some(Touch::Lock));
+            self.tries += u32::from(is_try);
             let outcome = match script.fail {
-                Some((whose, call, outcome)) if (whose, call) == (process, calls) => outcome,
+                Some((whose, call, outcome)) if (whose, call) == (process, self.calls) => outcome,
                 Some(_) | None => Outcome::Ok,
             };
-            calls += 1;
+            self.calls += 1;
             worker.step(plan, &mut kernel.world, setup.fault, outcome)
         };
         kernel.holds[usize::from(process)] = worker.holds;
         kernel.judge(setup, &before, tag, &facts, record);
+        worker.stage != Stage::Over
     }
 }
 

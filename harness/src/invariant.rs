@@ -21,8 +21,6 @@ pub struct History {
     pub failed: Vec<Tag>,
     /// Whether something happened that may cut a batch: a power cut, a short write.
     pub batches_may_be_cut: bool,
-    /// Whether another program has written to the log.
-    pub foreign_wrote: bool,
 }
 
 /// What an invariant looks at.
@@ -106,14 +104,13 @@ pub const INVARIANTS: [Invariant; 13] = [
         about: "while the lock is free, every whole line survives a power cut",
         holds: |seen| {
             seen.world.lock.is_some()
-                || seen.history.foreign_wrote
                 || seen.world.survives(&seen.world.visible()[..seen.reading.sound_bytes])
         },
     },
     Invariant {
         name: "shown_survives",
         about: "what a read-only command showed survives a power cut",
-        holds: |seen| seen.history.foreign_wrote || seen.world.survives(&seen.history.shown),
+        holds: |seen| seen.world.survives(&seen.history.shown),
     },
     Invariant {
         name: "acked_present",
@@ -215,7 +212,6 @@ impl History {
             shown: Shared::new(Vec::new()),
             failed: Vec::new(),
             batches_may_be_cut: false,
-            foreign_wrote: false,
         }
     }
 

@@ -11,6 +11,9 @@
 //! | [`scene`] | disk, processes, people and history as one value, and every move it can make |
 //! | [`explore`] | all sequences of moves, by stateright |
 //! | [`interleave`] | every order in which threads get at one disk, by loom |
+//! | [`crash`] | every call x every injury x what comes next, simulated |
+//! | [`controls`] | planted faults x checkers x smallest bounds |
+//! | [`runs`] | the explorations that are made, with their pinned numbers |
 //! | [`story`] | a sequence of moves, told in words |
 //!
 //! # What never happens here
@@ -21,11 +24,14 @@
 //!
 //! This crate is the proof, not the product: it may panic where its own bookkeeping would be wrong.
 
+pub mod controls;
+pub mod crash;
 pub mod disk;
 pub mod explore;
 pub mod interleave;
 pub mod invariant;
 pub mod reading;
+pub mod runs;
 pub mod scene;
 pub mod shared;
 pub mod small;

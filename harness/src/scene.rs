@@ -18,19 +18,33 @@
 //! *Processes that have not started* and have the same plan start in order: before its first step a
 //! process differs from another only by its name, and no invariant speaks of names.
 //!
+//! # Strangers
+//!
+//! A careless person removes a lock, another program appends, and neither asks anyone. Two windows stay
+//! open to them, since no file-system call closes them: between the `mkdir` and the open of the lock
+//! directory (then a process can take the next one's lock for its own), and between reading back
+//! and truncating (then the stranger's bytes are cut). Strangers stay out of these windows unless
+//! a setup is `is_indecent`; `tests/explore.rs` shows both limits. The other program fsyncs what it
+//! appends: behind bytes that nobody fsyncs, an fsync that fails dooms whatever follows, and no
+//! protocol that does not know of them can help.
+//!
 //! # A person
 //!
 //! Does what doctor prints, and only while no process lives: claims the lock (makes it, when there is
 //! none and the log is damaged), then, for a lock of an earlier boot or of a command that only reads,
 //! removes it; otherwise copies every whole line, fsyncs the copy, renames it over the log, fsyncs the
 //! directories, and removes the lock. Each of these is a move, and processes may start in between.
+//!
+//! A lock of this boot beside an *empty* log is different: perhaps the fsync of the directory above has
+//! failed, and then no rewriting of the log makes the data directory's own name durable (an explorer
+//! without this rule shows an answered record lost: one failed fsync, two processes). There the person
+//! restarts the machine: what is there afterwards is on the disk.
 
 use std::fmt;
 
 use crate::disk::bend::Fault;
 use crate::disk::{Lock, Maker, Name, Outcome, OwnerNote, World};
 use crate::invariant::{Broken, History, Witness};
-use crate::reading::Reading;
 use crate::shared::Shared;
 use crate::small::{LINE_BYTES, TAG_BYTES, Tag, foreign_line, old_line, show};
 use crate::worker::{Facts, Plan, Stage, Touch, Worker};
@@ -104,6 +118,8 @@ pub struct Setup {
     pub watched: Broken,
     /// Whether power cuts cut at every byte.
     pub is_fine: bool,
+    /// Whether strangers act inside the windows that no call can close, too: see the header.
+    pub is_indecent: bool,
 }
 
 impl Setup {
@@ -118,6 +134,7 @@ impl Setup {
             fault: None,
             watched: Broken::ALL,
             is_fine: false,
+            is_indecent: false,
         }
     }
 
@@ -221,6 +238,8 @@ pub enum Move {
     Evict,
     /// A person takes the next step of a repair.
     Repair(u8),
+    /// A person restarts the machine, which leaves this image.
+    Reboot(u16),
     /// Someone removes the lock without asking anyone.
     RemoveCarelessly,
     /// Another program appends.
@@ -247,18 +266,28 @@ impl Scene {
         }
         for (person, id) in self.people.iter().zip(0u8..) {
             if self.can_repair(setup, person) {
-                moves.push(Move::Repair(id));
+                if *person == Person::Idle && self.needs_reboot(setup) {
+                    let images = self.world.images(setup.is_fine).len();
+                    moves.extend((0..u16::try_from(images).unwrap_or(u16::MAX)).map(Move::Reboot));
+                } else {
+                    moves.push(Move::Repair(id));
+                }
             }
         }
-        if self.left.careless > 0 && self.world.lock.is_some() {
+        if self.left.careless > 0 && self.world.lock.is_some() && self.is_decent(setup) {
             moves.push(Move::RemoveCarelessly);
         }
-        if self.left.foreign_appends > 0 && self.world.log.is_some() {
+        if self.left.foreign_appends > 0 && self.world.log.is_some() && self.is_decent(setup) {
             moves.push(Move::AppendForeign);
         }
         if self.left.restores > 0 && self.world.lock.is_none() && self.is_changed(setup) {
             moves.push(Move::Restore);
         }
+    }
+
+    /// Whether strangers would act outside the two windows that no file-system call can close.
+    fn is_decent(&self, setup: &Setup) -> bool {
+        setup.is_indecent || !self.workers.iter().any(|worker| worker.is_in_window())
     }
 
     fn is_changed(&self, setup: &Setup) -> bool {
@@ -307,7 +336,7 @@ impl Scene {
                 step(quiet - 1, Outcome::Ok);
                 return;
             };
-            self.failures(worker, touch, &mut |outcome| step(quiet, outcome));
+            self.failures(touch, &mut |outcome| step(quiet, outcome));
             if touch != Touch::Quiet || !setup.fuses_quiet_calls() {
                 step(quiet, Outcome::Ok);
                 return;
@@ -323,8 +352,7 @@ impl Scene {
         }
     }
 
-    fn failures(&self, worker: &Worker, touch: Touch, step: &mut impl FnMut(Outcome)) {
-        let _ = worker;
+    fn failures(&self, touch: Touch, step: &mut impl FnMut(Outcome)) {
         match touch {
             Touch::Quiet | Touch::Lock | Touch::Plain => {
                 if self.left.io_errors > 0 {
@@ -367,10 +395,19 @@ impl Scene {
                         Some(lock) => {
                             !lock.claimed || setup.fault == Some(Fault::PersonDoesNotClaim)
                         }
-                        None => Reading::of(self.world.visible()).is_damaged,
+                        None => self.world.reading().is_damaged,
                     }
             }
         }
+    }
+
+    /// Whether the lock may guard a name that no rewriting of the log makes durable.
+    fn needs_reboot(&self, setup: &Setup) -> bool {
+        let this_boot = self.world.lock.is_some_and(|lock| !may_merely_remove(lock));
+        this_boot
+            && self.world.visible().is_empty()
+            && setup.fault != Some(Fault::PersonMerelyRemoves)
+            && setup.fault != Some(Fault::PersonRewritesEmptyLog)
     }
 
     /// Whether no process lives.
@@ -408,7 +445,12 @@ impl Scene {
                 next.workers[usize::from(process)].update(Worker::kill);
                 next.world.killed |= 1 << process;
             }
-            Move::PowerCut(image) => next.cut_power(setup, image)?,
+            Move::PowerCut(image) => {
+                next.left.power_cuts -= 1;
+                next.history.batches_may_be_cut = true;
+                next.restart(setup, image)?;
+            }
+            Move::Reboot(image) => next.restart(setup, image)?,
             Move::Evict => {
                 next.left.evictions -= 1;
                 next.world.evict();
@@ -420,7 +462,6 @@ impl Scene {
             }
             Move::AppendForeign => {
                 next.left.foreign_appends -= 1;
-                next.history.foreign_wrote = true;
                 next.world.append_foreign(&foreign_line());
             }
             Move::Restore => {
@@ -467,9 +508,7 @@ impl Scene {
         })
     }
 
-    fn cut_power(&mut self, setup: &Setup, image: u16) -> Option<()> {
-        self.left.power_cuts -= 1;
-        self.history.batches_may_be_cut = true;
+    fn restart(&mut self, setup: &Setup, image: u16) -> Option<()> {
         let images = self.world.images(setup.is_fine);
         self.world = images.into_iter().nth(usize::from(image))?;
         for worker in &mut self.workers {
@@ -489,8 +528,8 @@ impl Scene {
                 self.begin_repair(setup, id)
             }
             Person::Rewriting => {
-                let visible = self.world.visible();
-                Person::Copied(visible[..Reading::of(visible).sound_bytes].to_vec())
+                let sound_bytes = self.world.reading().sound_bytes;
+                Person::Copied(self.world.visible()[..sound_bytes].to_vec())
             }
             Person::Copied(copy) => {
                 self.world.replace_log(copy);
@@ -507,7 +546,7 @@ impl Scene {
     }
 
     fn begin_repair(&mut self, setup: &Setup, id: u8) -> Person {
-        let is_damaged = Reading::of(self.world.visible()).is_damaged;
+        let is_damaged = self.world.reading().is_damaged;
         if setup.fault == Some(Fault::PersonMerelyRemoves) && !is_damaged {
             self.world.lock = None;
             return Person::Idle;
@@ -538,7 +577,7 @@ impl Scene {
         if same_disk && holders <= 1 && facts.ended.is_none() {
             return;
         }
-        let reading = Reading::of(self.world.visible());
+        let reading = self.world.reading();
         let seen = Witness {
             world: &self.world,
             reading: &reading,

@@ -23,7 +23,10 @@ impl<T: Hash + Clone> Shared<T> {
 
     /// Changes a copy of the value, and is that copy from now on.
     pub fn update<R>(&mut self, change: impl FnOnce(&mut T) -> R) -> R {
-        let result = change(Arc::make_mut(&mut self.value));
+        // A copy even when nobody shares it: what the value remembers of itself is not copied.
+        let mut value = T::clone(&self.value);
+        let result = change(&mut value);
+        self.value = Arc::new(value);
         self.hash = hash_of(&*self.value);
         result
     }

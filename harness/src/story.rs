@@ -153,6 +153,7 @@ fn tell(setup: &Setup, scene: &Scene, made: Move) -> String {
         }
         Move::Kill(process) => format!("{} is killed", process_name(process)),
         Move::PowerCut(_) => "the power fails; the machine starts again".to_owned(),
+        Move::Reboot(_) => "a person restarts the machine".to_owned(),
         Move::Evict => "the kernel drops clean pages".to_owned(),
         Move::Repair(id) => {
             let person = format!("person {}", id + 1);

@@ -7,8 +7,8 @@
 //! What it did is told in [`Facts`], taken from the disk before and after: what the machine says of
 //! itself proves nothing here.
 
-use gaia_bus::commit::{Call, End, LockAfter, Mode, OwnerRecord, Task};
-use gaia_bus::failure::Failure;
+use gaia_bus::commit::{Call, End, LockAfter, Mode, OwnerRecord, Reply, Task};
+use gaia_bus::failure::{DiskError, Failure};
 use gaia_bus::replay::Replay;
 
 use crate::disk::bend::{self, Bent, Fault, Memory, Owed};
@@ -216,6 +216,13 @@ impl Worker {
         self.stage == Stage::Idle && self.command == 0
     }
 
+    /// Whether it is between two calls that a stranger must not come between.
+    #[must_use]
+    pub fn is_in_window(&self) -> bool {
+        let Stage::Running(machine) = &self.stage else { return false };
+        matches!(machine.call(), Some(Call::OpenLock | Call::Truncate { .. }))
+    }
+
     /// Starts the next command.
     pub fn start(&mut self, plan: &Plan, world: &World, fault: Option<Fault>) {
         let Some(kind) = plan.errands.get(usize::from(self.command)) else {
@@ -336,7 +343,8 @@ impl Worker {
         let Stage::Running(machine) = &mut self.stage else { return None };
         if self.memory.owed == Some(Owed::Sync) && machine.end().is_some() {
             self.memory.owed = None;
-            world.perform(tag, &mut self.hands, Call::SyncLog, outcome);
+            let reply = world.perform(tag, &mut self.hands, Call::SyncLog, outcome);
+            self.memory.late_sync_failed = matches!(reply, Reply::Failed(_));
             return None;
         }
         let call = machine.call()?;
@@ -420,6 +428,7 @@ impl Worker {
             }
             End::Finished { result, lock } => {
                 self.holds = false;
+                let result = if self.memory.late_sync_failed { Err(late()) } else { result };
                 let verdict = verdict(&result, ended.task);
                 let kept = match lock {
                     LockAfter::Kept | LockAfter::NotReleased(_) => true,
@@ -447,6 +456,7 @@ impl Worker {
         self.wrote = None;
         self.basis = Vec::new();
         self.memory.halfway = false;
+        self.memory.late_sync_failed = false;
         self.memory.believed = None;
         if !plan.is_warm {
             self.memory.seen = Vec::new();
@@ -493,6 +503,11 @@ fn machine(waiting: Waiting) -> Machine {
     let owner =
         OwnerRecord { held: owner_bytes(held), unconfirmed: owner_bytes(OwnerNote::Unconfirmed) };
     Machine::new(errand, replay, owner, RELEASE_RETRIES)
+}
+
+/// What a process answers that fsyncs after the release, when that fails.
+fn late() -> Failure {
+    Failure::Io { doing: "fsyncing late", error: DiskError { code: Some(5), text: String::new() } }
 }
 
 fn verdict(result: &Result<Receipt, Failure>, errand: Errand) -> Verdict {

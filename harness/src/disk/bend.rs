@@ -47,12 +47,12 @@ pub enum Fault {
     RollBackBlindly,
     /// A batch is appended with one write call a line.
     TwoWrites,
-    /// After a short write the rest is written with a second call.
-    ContinueShortWrite,
     /// A warm process trusts what it has validated before.
     CacheWithoutDigest,
     /// A person removes a dead writer's lock of this boot and does not rewrite the log.
     PersonMerelyRemoves,
+    /// A person rewrites an empty log, where only a restart of the machine tells what is durable.
+    PersonRewritesEmptyLog,
     /// A person rewrites the log and does not claim the lock first.
     PersonDoesNotClaim,
 }
@@ -79,11 +79,11 @@ impl Fault {
             Fault::RemoveForeignLock => "remove a foreign lock",
             Fault::RollBackBlindly => "roll back without reading back",
             Fault::TwoWrites => "two writes per append",
-            Fault::ContinueShortWrite => "continue after a short write",
             Fault::CacheWithoutDigest => "a cache without a digest",
             Fault::PersonMerelyRemoves => {
                 "a person merely removes a dead writer's lock of this boot"
             }
+            Fault::PersonRewritesEmptyLog => "a person rewrites an empty log instead of rebooting",
             Fault::PersonDoesNotClaim => "two people repair and neither claims the lock",
         }
     }
@@ -100,6 +100,8 @@ pub struct Memory {
     pub believed: Option<u64>,
     /// Whether it has done the first half of what it does in two.
     pub halfway: bool,
+    /// Whether the fsync that it made too late has failed.
+    pub late_sync_failed: bool,
 }
 
 /// What a bent process does on its own.
@@ -217,18 +219,6 @@ pub fn perform<'d>(
             }
             world.perform(who, hands, Call::Append(second), outcome);
             return Bent::Reply(Reply::Wrote(lines.len() as u64));
-        }
-        (Fault::ContinueShortWrite, Call::Append(lines)) => {
-            let from = usize::try_from(memory.believed.unwrap_or(0)).unwrap_or(0);
-            let written = world.perform(who, hands, Call::Append(&lines[from..]), outcome);
-            return match written {
-                Reply::Wrote(count) if from as u64 + count < lines.len() as u64 => {
-                    memory.believed = Some(from as u64 + count);
-                    Bent::Again
-                }
-                Reply::Wrote(_) => Bent::Reply(Reply::Wrote(lines.len() as u64)),
-                other => Bent::Reply(other),
-            };
         }
         _ => {}
     }

@@ -36,9 +36,13 @@
 
 pub mod bend;
 
+use std::hash::{Hash, Hasher};
+use std::sync::OnceLock;
+
 use gaia_bus::commit::{Call, Reply};
 use gaia_bus::failure::DiskError;
 
+use crate::reading::Reading;
 use crate::shared::Shared;
 use crate::small::{LINE_BYTES, TAG_BYTES, Tag};
 
@@ -119,6 +123,33 @@ pub struct Inode {
     durable: Vec<u8>,
     /// Runs of `visible` that the next fsync writes: sorted, apart.
     dirty: Vec<Run>,
+    notes: Notes,
+}
+
+/// What has been worked out about a file; the same for every file with the same bytes, and forgotten
+/// with every change.
+#[derive(Debug, Default)]
+struct Notes {
+    reading: OnceLock<Reading>,
+    coarse_images: OnceLock<Vec<Shared<Inode>>>,
+}
+
+impl Clone for Notes {
+    fn clone(&self) -> Self {
+        Notes::default()
+    }
+}
+
+impl PartialEq for Notes {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Notes {}
+
+impl Hash for Notes {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 /// What a call is to meet with.
@@ -164,7 +195,7 @@ impl Inode {
     /// A file whose bytes are all durable.
     #[must_use]
     pub fn durable(bytes: Vec<u8>) -> Self {
-        Inode { durable: bytes.clone(), visible: bytes, dirty: Vec::new() }
+        Inode { durable: bytes.clone(), visible: bytes, ..Inode::default() }
     }
 
     /// What processes read.
@@ -183,6 +214,24 @@ impl Inode {
     #[must_use]
     pub fn dirty_bytes(&self) -> usize {
         self.dirty.iter().map(|(from, to)| to - from).sum()
+    }
+
+    /// What stands in it.
+    #[must_use]
+    pub fn reading(&self) -> &Reading {
+        self.notes.reading.get_or_init(|| Reading::of(&self.visible))
+    }
+
+    /// The files that a power cut can leave.
+    fn images_as_files(&self, fine: bool) -> Vec<Shared<Inode>> {
+        let files = |fine| -> Vec<Shared<Inode>> {
+            let images = self.images(fine).into_iter();
+            images.map(|bytes| Shared::new(Inode::durable(bytes))).collect()
+        };
+        if fine {
+            return files(fine);
+        }
+        self.notes.coarse_images.get_or_init(|| files(false)).clone()
     }
 
     /// Writes at the end.
@@ -323,6 +372,12 @@ impl World {
     #[must_use]
     pub fn on_disk(&self) -> &[u8] {
         self.log.as_ref().map_or(&[], |log| log.on_disk())
+    }
+
+    /// What stands in the visible log.
+    #[must_use]
+    pub fn reading(&self) -> Reading {
+        self.log.as_ref().map_or_else(Reading::default, |log| log.reading().clone())
     }
 
     /// Whether these bytes stand at the front of the log after every power cut.
@@ -504,9 +559,10 @@ impl World {
         }
     }
 
-    /// Another program appends to the log, without the lock and without an fsync.
+    /// Another program appends to the log without the lock, and fsyncs it.
     pub fn append_foreign(&mut self, bytes: &[u8]) {
         self.append(bytes);
+        self.with_log_do(Inode::sync);
     }
 
     /// The log is replaced by these bytes, durably: a copy, an fsync, a rename, an fsync of the
@@ -533,9 +589,9 @@ impl World {
     #[must_use]
     pub fn images(&self, fine: bool) -> Vec<World> {
         let lock = Lock { maker: Maker::EarlierBoot, owner: OwnerNote::None, claimed: false };
-        let mut logs: Vec<Option<Vec<u8>>> = match &self.log {
+        let mut logs: Vec<Option<Shared<Inode>>> = match &self.log {
             None => vec![None],
-            Some(log) => log.images(fine).into_iter().map(Some).collect(),
+            Some(log) => log.images_as_files(fine).into_iter().map(Some).collect(),
         };
         if self.log_name != Name::Durable && !logs.contains(&None) {
             logs.push(None);
@@ -547,7 +603,7 @@ impl World {
                     continue;
                 }
                 images.push(World {
-                    log: log.clone().map(|bytes| Shared::new(Inode::durable(bytes))),
+                    log: log.clone(),
                     log_name: if log.is_some() { Name::Durable } else { Name::Pending },
                     dir_name: Name::Durable,
                     lock,

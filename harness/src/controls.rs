@@ -1,0 +1,469 @@
+//! The checks of the checkers: which planted fault which checker must find, at which smallest bound.
+//!
+//! A verifier that cannot fail proves nothing. Each [`Control`] is a mistake in the protocol; each of its
+//! [`Claim`]s is a checker at a bound that must find it, and must find nothing one step lower (one
+//! process, crash, power cut, failure or injury fewer), so that the bounds are known to be tight.
+//! Every fault is claimed by two checkers of different kinds. The numbers of steps are
+//! pinned: they are the shortest stories.
+//!
+//! Guarded by `tests/mutants.rs`, which finds all of them.
+
+use std::fmt;
+
+use crate::crash::{self, Injury, Sequel};
+use crate::disk::Outcome;
+use crate::disk::bend::Fault;
+use crate::explore;
+use crate::interleave::{Script, interleave};
+use crate::invariant::Broken;
+use crate::scene::{Budget, Setup};
+use crate::small::Kind;
+use crate::worker::Plan;
+
+/// A command of the small bus has fewer calls than this.
+const CALLS_MAX: u32 = 24;
+
+/// A checker at a bound.
+#[derive(Clone, Debug)]
+pub enum Claim {
+    /// The explorer, and the length of the shortest story.
+    Explorer(Setup, usize),
+    /// The interleavings, with a sweep over the calls.
+    Interleavings(Setup, Sweep),
+    /// The simulated crash matrix.
+    CrashMatrix(crash::Bounds),
+}
+
+/// What is swept over the calls of the first process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sweep {
+    /// Nothing goes wrong.
+    Nothing,
+    /// It is killed before call k.
+    Kill,
+    /// Call k fails with this.
+    Fail(Outcome),
+}
+
+/// A planted fault and who must find it.
+#[derive(Clone, Debug)]
+pub struct Control {
+    /// The mistake.
+    pub fault: Fault,
+    /// Who must find it.
+    pub claims: Vec<Claim>,
+}
+
+impl Claim {
+    /// Runs the checker: what it found broken, in how many steps where it tells a story.
+    #[must_use]
+    pub fn find(&self) -> Option<Found> {
+        match self {
+            Claim::Explorer(setup, _) => explore::shortest(setup)
+                .map(|story| Found { names: story.broken.names(), steps: Some(story.moves.len()) }),
+            Claim::Interleavings(setup, sweep) => sweep.scripts().into_iter().find_map(|script| {
+                let broken = interleave(setup, script).broken;
+                (!broken.is_empty()).then(|| Found { names: broken.names(), steps: None })
+            }),
+            Claim::CrashMatrix(bounds) => crash::fill(bounds)
+                .broken
+                .first()
+                .map(|broke| Found { names: broke.names.clone(), steps: None }),
+        }
+    }
+
+    /// The same checker one step lower, in every direction in which there is one.
+    #[must_use]
+    pub fn lowered(&self) -> Vec<Claim> {
+        match self {
+            Claim::Explorer(setup, steps) => {
+                lowered(setup).into_iter().map(|setup| Claim::Explorer(setup, *steps)).collect()
+            }
+            Claim::Interleavings(setup, sweep) => {
+                let mut lower = Vec::new();
+                if *sweep != Sweep::Nothing {
+                    lower.push(Claim::Interleavings(setup.clone(), Sweep::Nothing));
+                }
+                if setup.plans.len() > 1 {
+                    lower.push(Claim::Interleavings(fewer(setup), *sweep));
+                }
+                lower
+            }
+            Claim::CrashMatrix(bounds) => {
+                let mut lower = Vec::new();
+                if bounds.injuries != [Injury::Nothing] {
+                    let injuries = vec![Injury::Nothing];
+                    lower.push(Claim::CrashMatrix(crash::Bounds { injuries, ..bounds.clone() }));
+                }
+                if bounds.sequels != [Sequel::Nothing] {
+                    let sequels = vec![Sequel::Nothing];
+                    lower.push(Claim::CrashMatrix(crash::Bounds { sequels, ..bounds.clone() }));
+                }
+                lower
+            }
+        }
+    }
+
+    /// Which kind of checker it is.
+    #[must_use]
+    pub const fn checker(&self) -> &'static str {
+        match self {
+            Claim::Explorer(..) => "explorer",
+            Claim::Interleavings(..) => "interleavings",
+            Claim::CrashMatrix(_) => "crash matrix",
+        }
+    }
+}
+
+impl fmt::Display for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Claim::Explorer(setup, steps) => {
+                write!(f, "{}, {}: {steps} steps", processes(setup.plans.len()), setup.budget)
+            }
+            Claim::Interleavings(setup, sweep) => {
+                let sweep = match sweep {
+                    Sweep::Nothing => "no faults",
+                    Sweep::Kill => "1 crash",
+                    Sweep::Fail(_) => "1 failed call",
+                };
+                write!(f, "{}, {sweep}", processes(setup.plans.len()))
+            }
+            Claim::CrashMatrix(bounds) => {
+                write!(f, "{:?} x {:?}", bounds.injuries, bounds.sequels)
+            }
+        }
+    }
+}
+
+fn processes(count: usize) -> String {
+    if count == 1 { "1 process".to_owned() } else { format!("{count} processes") }
+}
+
+/// What a checker found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// What is broken.
+    pub names: Vec<&'static str>,
+    /// The length of the shortest story.
+    pub steps: Option<usize>,
+}
+
+impl Sweep {
+    fn scripts(self) -> Vec<Script> {
+        let calls = 0..CALLS_MAX;
+        match self {
+            Sweep::Nothing => vec![Script::default()],
+            Sweep::Kill => {
+                calls.map(|call| Script { kill: Some((0, call)), ..Script::default() }).collect()
+            }
+            Sweep::Fail(outcome) => calls
+                .map(|call| Script { fail: Some((0, call, outcome)), ..Script::default() })
+                .collect(),
+        }
+    }
+}
+
+/// One process or one command fewer; the first process stays.
+fn fewer(setup: &Setup) -> Setup {
+    let mut plans = setup.plans.clone();
+    plans.pop();
+    Setup { plans, ..setup.clone() }
+}
+
+fn lowered(setup: &Setup) -> Vec<Setup> {
+    let mut lower = Vec::new();
+    if setup.plans.len() > 1 {
+        lower.push(fewer(setup));
+    } else if setup.plans.iter().all(|plan| plan.errands.len() > 1) {
+        let plans = setup.plans.iter().map(|plan| {
+            let errands = plan.errands[1..].to_vec();
+            Plan { errands, ..plan.clone() }
+        });
+        lower.push(Setup { plans: plans.collect(), ..setup.clone() });
+    }
+    let fields: [fn(&mut Budget) -> &mut u8; 10] = [
+        |budget| &mut budget.crashes,
+        |budget| &mut budget.power_cuts,
+        |budget| &mut budget.sync_failures,
+        |budget| &mut budget.io_errors,
+        |budget| &mut budget.short_writes,
+        |budget| &mut budget.evictions,
+        |budget| &mut budget.repairs,
+        |budget| &mut budget.careless,
+        |budget| &mut budget.foreign_appends,
+        |budget| &mut budget.restores,
+    ];
+    for field in fields {
+        let mut less = setup.clone();
+        let count = field(&mut less.budget);
+        if *count > 0 {
+            *count -= 1;
+            lower.push(less);
+        }
+    }
+    lower
+}
+
+/// Every planted fault. See the module header.
+#[must_use]
+pub fn controls() -> Vec<Control> {
+    let mut all = of_the_lock();
+    all.extend(of_the_log());
+    all.extend(of_durability());
+    all.extend(of_the_take_back());
+    all.extend(of_people());
+    all
+}
+
+const NONE: Budget = Budget {
+    crashes: 0,
+    power_cuts: 0,
+    sync_failures: 0,
+    io_errors: 0,
+    short_writes: 0,
+    evictions: 0,
+    repairs: 0,
+    careless: 0,
+    foreign_appends: 0,
+    restores: 0,
+};
+const CRASH: Budget = Budget { crashes: 1, ..NONE };
+const POWER: Budget = Budget { power_cuts: 1, ..NONE };
+const SYNC: Budget = Budget { sync_failures: 1, ..NONE };
+
+fn one() -> Plan {
+    Plan::cold(&[Kind::One])
+}
+
+fn some(count: usize, budget: Budget) -> Setup {
+    Setup::new(vec![one(); count], budget)
+}
+
+fn cells(injury: Injury, sequel: Sequel) -> crash::Bounds {
+    crash::Bounds { injuries: vec![injury], sequels: vec![sequel], ..crash::Bounds::all(one()) }
+}
+
+/// A fault with its claims. `watched` names what the explorer's shortest story is about.
+fn control(fault: Fault, claims: Vec<Claim>) -> Control {
+    let claims = claims
+        .into_iter()
+        .map(|claim| match claim {
+            Claim::Explorer(setup, steps) => Claim::Explorer(setup.with(fault), steps),
+            Claim::Interleavings(setup, sweep) => Claim::Interleavings(setup.with(fault), sweep),
+            Claim::CrashMatrix(bounds) => {
+                Claim::CrashMatrix(crash::Bounds { fault: Some(fault), ..bounds })
+            }
+        })
+        .collect();
+    Control { fault, claims }
+}
+
+fn seen_by_explorer(setup: Setup, invariant: &str, steps: usize) -> Claim {
+    Claim::Explorer(setup.watching(Broken::named(&[invariant])), steps)
+}
+
+fn of_the_lock() -> Vec<Control> {
+    let careless = Budget { careless: 1, ..NONE };
+    vec![
+        control(
+            Fault::BreakByAge,
+            vec![
+                seen_by_explorer(some(2, NONE), "foreign_lock_kept", 5),
+                seen_by_explorer(some(2, NONE), "one_writer", 6),
+                Claim::Interleavings(some(2, NONE), Sweep::Nothing),
+                Claim::CrashMatrix(cells(Injury::Kill, Sequel::Writer)),
+            ],
+        ),
+        control(
+            Fault::BreakDeadOwner,
+            vec![
+                seen_by_explorer(some(2, CRASH), "foreign_lock_kept", 6),
+                seen_by_explorer(some(3, CRASH), "one_writer", 11),
+                Claim::Interleavings(some(2, NONE), Sweep::Kill),
+                Claim::CrashMatrix(cells(Injury::Kill, Sequel::Writer)),
+            ],
+        ),
+        control(
+            Fault::UnlockOnTimeOut,
+            vec![
+                seen_by_explorer(some(2, NONE), "foreign_lock_kept", 4),
+                seen_by_explorer(some(3, NONE), "one_writer", 6),
+                Claim::Interleavings(some(2, NONE), Sweep::Nothing),
+                Claim::CrashMatrix(cells(Injury::Kill, Sequel::Writer)),
+            ],
+        ),
+        control(
+            Fault::RemoveForeignLock,
+            vec![
+                seen_by_explorer(some(2, careless), "foreign_lock_kept", 9),
+                Claim::CrashMatrix(crash::Bounds {
+                    watched: Broken::named(&["foreign_lock_kept"]),
+                    ..cells(Injury::Stolen, Sequel::Nothing)
+                }),
+            ],
+        ),
+    ]
+}
+
+fn of_the_log() -> Vec<Control> {
+    let restore = Budget { restores: 1, ..NONE };
+    let batch = || Plan::cold(&[Kind::Two]);
+    let server = || Plan::warm(&[Kind::One, Kind::One]);
+    vec![
+        control(
+            Fault::ReadOutsideLock,
+            vec![
+                seen_by_explorer(some(2, NONE), "ids_dense", 11),
+                Claim::Interleavings(some(2, NONE), Sweep::Nothing),
+            ],
+        ),
+        control(
+            Fault::IgnoreTornTail,
+            vec![
+                seen_by_explorer(some(2, POWER), "damage_refused", 9),
+                Claim::CrashMatrix(cells(Injury::PowerCut, Sequel::Writer)),
+            ],
+        ),
+        control(
+            Fault::TruncateTornTail,
+            vec![
+                seen_by_explorer(some(2, POWER), "log_extends", 10),
+                Claim::CrashMatrix(cells(Injury::PowerCut, Sequel::Writer)),
+            ],
+        ),
+        control(
+            Fault::TwoWrites,
+            vec![
+                seen_by_explorer(
+                    Setup::new(vec![batch()], Budget { repairs: 1, ..CRASH }),
+                    "batch_whole",
+                    9,
+                ),
+                Claim::CrashMatrix(crash::Bounds {
+                    victim: batch(),
+                    ..cells(Injury::Kill, Sequel::Repair)
+                }),
+            ],
+        ),
+        control(
+            Fault::CacheWithoutDigest,
+            vec![
+                seen_by_explorer(Setup::new(vec![server()], restore), "ids_dense", 12),
+                Claim::CrashMatrix(crash::Bounds {
+                    victim: server(),
+                    ..cells(Injury::Restored, Sequel::Nothing)
+                }),
+            ],
+        ),
+    ]
+}
+
+fn of_durability() -> Vec<Control> {
+    let quiet = || cells(Injury::Nothing, Sequel::Nothing);
+    vec![
+        control(
+            Fault::SkipFsync,
+            vec![
+                seen_by_explorer(some(1, NONE), "acked_durable", 7),
+                Claim::Interleavings(some(1, NONE), Sweep::Nothing),
+                Claim::CrashMatrix(quiet()),
+            ],
+        ),
+        control(
+            Fault::AnswerBeforeFsync,
+            vec![
+                seen_by_explorer(some(1, NONE), "acked_durable", 5),
+                Claim::Interleavings(some(1, NONE), Sweep::Nothing),
+                Claim::CrashMatrix(quiet()),
+            ],
+        ),
+        control(
+            Fault::ReleaseBeforeFsync,
+            vec![
+                seen_by_explorer(some(1, NONE), "free_lock_is_durable", 7),
+                seen_by_explorer(some(2, SYNC), "acked_durable", 16),
+                Claim::Interleavings(some(1, NONE), Sweep::Nothing),
+                Claim::CrashMatrix(quiet()),
+            ],
+        ),
+        control(
+            Fault::RetryFsync,
+            vec![
+                seen_by_explorer(some(1, SYNC), "acked_durable", 8),
+                Claim::Interleavings(some(1, NONE), Sweep::Fail(Outcome::SyncFail(0))),
+                Claim::CrashMatrix(cells(Injury::FailOnce, Sequel::Nothing)),
+            ],
+        ),
+        control(
+            Fault::SkipDirFsync,
+            vec![
+                seen_by_explorer(some(1, NONE).fresh(), "acked_durable", 10),
+                Claim::Interleavings(some(1, NONE).fresh(), Sweep::Nothing),
+                Claim::CrashMatrix(quiet().fresh()),
+            ],
+        ),
+    ]
+}
+
+fn of_the_take_back() -> Vec<Control> {
+    let short = Budget { short_writes: 1, ..NONE };
+    let never_works = Budget { io_errors: 1, ..SYNC };
+    let with_stranger = Budget { foreign_appends: 1, ..short };
+    let failing = || Claim::CrashMatrix(cells(Injury::FailOnce, Sequel::Nothing));
+    vec![
+        control(
+            Fault::ReleaseWithoutTakeBack,
+            vec![
+                seen_by_explorer(some(1, SYNC), "failclosed_writes_nothing", 11),
+                seen_by_explorer(some(1, short), "failclosed_writes_nothing", 10),
+                Claim::Interleavings(some(1, NONE), Sweep::Fail(Outcome::SyncFail(0))),
+                failing(),
+            ],
+        ),
+        control(
+            Fault::TakeBackWithoutFsync,
+            vec![
+                seen_by_explorer(some(1, SYNC), "failclosed_writes_nothing", 9),
+                Claim::Interleavings(some(1, NONE), Sweep::Fail(Outcome::SyncFail(16))),
+                failing(),
+            ],
+        ),
+        control(
+            Fault::IgnoreFailedTakeBack,
+            vec![
+                seen_by_explorer(some(1, never_works), "failclosed_writes_nothing", 9),
+                Claim::CrashMatrix(cells(Injury::FailForEver, Sequel::Nothing)),
+            ],
+        ),
+        control(
+            Fault::RollBackBlindly,
+            vec![
+                seen_by_explorer(some(1, with_stranger), "log_extends", 12),
+                Claim::CrashMatrix(cells(Injury::ShortThenForeign, Sequel::Nothing)),
+            ],
+        ),
+    ]
+}
+
+fn of_people() -> Vec<Control> {
+    let repair = Budget { repairs: 1, ..CRASH };
+    let lost = Budget { sync_failures: 1, ..repair };
+    let doomed = Budget { repairs: 1, ..SYNC };
+    vec![
+        control(
+            Fault::PersonMerelyRemoves,
+            vec![
+                seen_by_explorer(some(2, lost), "acked_durable", 14),
+                Claim::CrashMatrix(cells(Injury::Kill, Sequel::Repair)),
+            ],
+        ),
+        control(
+            Fault::PersonRewritesEmptyLog,
+            vec![
+                seen_by_explorer(some(2, doomed).fresh(), "acked_durable", 20),
+                Claim::CrashMatrix(cells(Injury::FailOnce, Sequel::Repair).fresh()),
+            ],
+        ),
+    ]
+}

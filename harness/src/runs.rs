@@ -1,0 +1,167 @@
+//! The explorations that are made: in the test suite, in the gate, and when time does not matter.
+//!
+//! Each has its budget by name, its number of states pinned, and the sights without which it would be
+//! vacuous. A run ends only when there is nothing left to explore.
+
+use crate::explore::Run;
+use crate::invariant::Broken;
+use crate::scene::{Budget, Setup};
+use crate::small::Kind;
+use crate::worker::Plan;
+
+const NONE: Budget = Budget {
+    crashes: 0,
+    power_cuts: 0,
+    sync_failures: 0,
+    io_errors: 0,
+    short_writes: 0,
+    evictions: 0,
+    repairs: 0,
+    careless: 0,
+    foreign_appends: 0,
+    restores: 0,
+};
+
+/// One of each fault of the machine, and a person who repairs once.
+const ONE_OF_EACH: Budget = Budget {
+    crashes: 1,
+    power_cuts: 1,
+    sync_failures: 1,
+    io_errors: 1,
+    short_writes: 1,
+    repairs: 1,
+    ..NONE
+};
+
+const COMMIT: &str = "a commit is answered";
+const SHOWN: &str = "a reader shows the log";
+const TIME_OUT: &str = "a waiter times out";
+const TORN: &str = "a torn log is refused";
+const REWRITTEN: &str = "a rewritten log is refused";
+const TAKEN_BACK: &str = "a failure is taken back";
+const UNCONFIRMED: &str = "a write is unconfirmed";
+const SURVIVES: &str = "an unacknowledged record survives";
+const LOST: &str = "an unacknowledged record is lost";
+const OUTLIVES: &str = "a lock outlives its owner";
+const MARKED: &str = "a lock is marked unconfirmed";
+const REPAIRED: &str = "a commit follows a repair";
+
+/// What a run with one of each fault must see.
+const USUAL: [&str; 10] =
+    [COMMIT, TIME_OUT, TORN, TAKEN_BACK, UNCONFIRMED, SURVIVES, LOST, OUTLIVES, MARKED, REPAIRED];
+
+fn commits(processes: usize, each: usize) -> Vec<Plan> {
+    vec![Plan::cold(&vec![Kind::One; each]); processes]
+}
+
+fn run(name: &'static str, setup: Setup, states: usize, sights: &[&'static str]) -> Run {
+    Run { name, setup, states, sights: sights.to_vec() }
+}
+
+/// Those of the test suite: seconds.
+#[must_use]
+pub fn small() -> Vec<Run> {
+    let evicting = Budget { evictions: 1, ..ONE_OF_EACH };
+    let twice = Budget { io_errors: 2, power_cuts: 0, short_writes: 0, ..ONE_OF_EACH };
+    let with_reader = vec![Plan::cold(&[Kind::Two]), Plan::cold(&[Kind::Look])];
+    let with_server = vec![Plan::warm(&[Kind::One, Kind::One]), Plan::cold(&[Kind::One])];
+    let restoring = Budget { restores: 1, io_errors: 0, short_writes: 0, ..ONE_OF_EACH };
+    let two_repairs = Budget { crashes: 1, sync_failures: 1, repairs: 2, ..NONE };
+    let people = Setup { people: 2, ..Setup::new(commits(3, 1), two_repairs) };
+    let careless = Budget { careless: 1, ..NONE };
+    let foreign = Budget { foreign_appends: 1, power_cuts: 0, repairs: 0, ..ONE_OF_EACH };
+    let with_server_sights = [COMMIT, TIME_OUT, TORN, REWRITTEN, TAKEN_BACK, OUTLIVES, REPAIRED];
+    let with_reader_sights = [SHOWN, COMMIT, TORN, TAKEN_BACK, UNCONFIRMED, REPAIRED];
+    vec![
+        run(
+            "2 processes, killed at any call",
+            Setup::new(commits(2, 1), Budget { crashes: 1, ..NONE }),
+            95,
+            &[COMMIT, TIME_OUT, OUTLIVES],
+        ),
+        run("2 processes", Setup::new(commits(2, 1), ONE_OF_EACH), 14_343, &USUAL),
+        run(
+            "2 processes, new directory",
+            Setup::new(commits(2, 1), ONE_OF_EACH).fresh(),
+            17_825,
+            &USUAL,
+        ),
+        run("2 processes, pages evicted", Setup::new(commits(2, 1), evicting), 25_893, &USUAL),
+        run(
+            "2 processes, a take-back fails",
+            Setup::new(commits(2, 1), twice),
+            3_254,
+            &[UNCONFIRMED, MARKED, REPAIRED],
+        ),
+        run(
+            "a batch and a reader",
+            Setup::new(with_reader, ONE_OF_EACH),
+            15_380,
+            &with_reader_sights,
+        ),
+        run(
+            "a server and a shell command",
+            Setup::new(with_server, restoring),
+            15_013,
+            &with_server_sights,
+        ),
+        run(
+            "3 processes, 2 people repair",
+            people,
+            4_200,
+            &[COMMIT, TAKEN_BACK, OUTLIVES, REPAIRED],
+        ),
+        run(
+            "2 processes, a careless person",
+            Setup::new(commits(2, 1), careless).watching(Broken::named(&["foreign_lock_kept"])),
+            681,
+            &[COMMIT, TIME_OUT],
+        ),
+        run(
+            "2 processes, another program appends",
+            Setup::new(commits(2, 1), foreign),
+            6_604,
+            &[COMMIT, TAKEN_BACK, UNCONFIRMED],
+        ),
+        run("3 processes", Setup::new(commits(3, 1), ONE_OF_EACH), 138_585, &USUAL),
+    ]
+}
+
+/// Those of the gate besides: a minute on one core.
+#[must_use]
+pub fn large() -> Vec<Run> {
+    let no_io = Budget { io_errors: 0, short_writes: 0, ..ONE_OF_EACH };
+    let no_power = Budget { power_cuts: 0, ..ONE_OF_EACH };
+    let without_io = [COMMIT, TIME_OUT, TORN, TAKEN_BACK, SURVIVES, LOST, OUTLIVES, REPAIRED];
+    let without_power = [COMMIT, TIME_OUT, TAKEN_BACK, UNCONFIRMED, OUTLIVES, MARKED, REPAIRED];
+    vec![
+        run("2 processes, 2 commits each", Setup::new(commits(2, 2), ONE_OF_EACH), 200_919, &USUAL),
+        run("4 processes", Setup::new(commits(4, 1), ONE_OF_EACH), 1_076_976, &USUAL),
+        run("3 processes, 2 commits each", Setup::new(commits(3, 2), no_io), 845_213, &without_io),
+        run(
+            "3 processes, 2 commits each, no power cut",
+            Setup::new(commits(3, 2), no_power),
+            2_303_058,
+            &without_power,
+        ),
+    ]
+}
+
+/// Those with `--full` besides: minutes, and gigabytes.
+#[must_use]
+pub fn full() -> Vec<Run> {
+    vec![
+        run(
+            "3 processes, 2 commits each, one of each",
+            Setup::new(commits(3, 2), ONE_OF_EACH),
+            0,
+            &USUAL,
+        ),
+        run(
+            "4 processes, new directory",
+            Setup::new(commits(4, 1), ONE_OF_EACH).fresh(),
+            0,
+            &USUAL,
+        ),
+    ]
+}
