@@ -25,7 +25,10 @@ const LOG_EVENTS: [u64; 3] = [100, 1_000, 10_000];
 const ROUNDS: usize = 200;
 
 fn main() {
-    print_ratios();
+    // Without `--bench` this runs as a test: once, and without figures.
+    if std::env::args().any(|argument| argument == "--bench") {
+        print_ratios();
+    }
     let mut criterion = Criterion::default().sample_size(30).configure_from_args();
     for events in LOG_EVENTS {
         let directory = Directory::with_events(events);

@@ -189,6 +189,11 @@ fn assert_failed(answer: &Answer, code: &str, exit: u8) {
     assert!(answer.events_appended.is_empty() && answer.result.is_none());
 }
 
+/// Where the second line begins.
+fn second_line(log: &[u8]) -> usize {
+    log.iter().position(|b| *b == b'\n').unwrap() + 1
+}
+
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
@@ -296,7 +301,95 @@ fn a_data_directory_that_is_a_file_is_refused() {
     assert_eq!(fs::read(home.data_dir()).unwrap(), b"precious");
 }
 
+#[test]
+fn a_directory_that_cannot_be_reached_is_no_empty_bus() {
+    let home = Home::empty();
+    fs::write(home.data_dir(), b"precious").unwrap();
+    let inside = home.data_dir().join("data");
+    for arguments in [
+        &["state"][..],
+        &["status"],
+        &["events"],
+        &["doctor"],
+        &["verify"],
+        &["initialize"],
+        &["initialize", "--apply"],
+        &["register", "--actorId", "x"],
+    ] {
+        let output =
+            home.command(arguments).env("GAIA_INTERAGENT_DATA_DIR", &inside).output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}");
+    }
+    // The control: a directory that is simply not there yet is an empty bus.
+    let absent = home.root.path().join("x");
+    let output = home.command(&["state"]).env("GAIA_INTERAGENT_DATA_DIR", absent).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn a_lock_that_a_failed_call_could_not_remove_is_reported_with_the_failure() {
+    let home = Home::new();
+    let mut bus = home.faulty(|call| match call {
+        Call::OpenLog | Call::RemoveLock => Fault::Errno(EIO),
+        _ => Fault::None,
+    });
+    let answer = register(&mut bus, "x");
+    assert_failed(&answer, "io", 3);
+    assert_eq!(answer.lock_released, Some(false));
+    assert!(answer.error.unwrap().contains("could not be removed"));
+    assert!(home.paths().lock.exists());
+    // The control: the same failure with a lock that goes.
+    fs::remove_dir(home.paths().lock).unwrap();
+    let mut bus = home.faulty(|call| match call {
+        Call::OpenLog => Fault::Errno(EIO),
+        _ => Fault::None,
+    });
+    assert_eq!(register(&mut bus, "x").lock_released, None);
+}
+
 // The log.
+
+#[test]
+fn a_message_that_changes_between_the_read_and_its_answer_is_history_rewritten() {
+    let home = Home::new();
+    assert_eq!(home.run(&["send", "--from=gaia", "--to=gaia", "--text=AAAA"]).code, 0);
+    let before = home.log();
+    let log = home.paths().log;
+    let mut bus = home.faulty(move |call| {
+        if matches!(call, Call::ReadSpan(_)) {
+            let bytes = fs::read_to_string(&log).unwrap().replace("AAAA", "BBBB");
+            fs::write(&log, bytes).unwrap();
+        }
+        Fault::None
+    });
+    let answer = bus.call(Verb::Inbox, Object::new().with("actorId", "gaia"));
+    assert_failed(&answer, "history-rewritten", 3);
+    assert_eq!(home.log().len(), before.len(), "nothing was appended");
+    // The control: undisturbed, it is shown.
+    let shown = home.run(&["inbox", "--actorId=gaia"]);
+    assert_eq!(shown.answer["result"]["pending"][0]["text"], "BBBB");
+}
+
+#[test]
+fn directories_that_a_dead_call_has_made_are_made_durable_by_the_first_commit() {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+    let home = Home::empty();
+    // As if a call had been killed behind its mkdir: nobody has synced these names.
+    fs::create_dir_all(home.data_dir()).unwrap();
+    let calls = Rc::new(RefCell::new(Vec::new()));
+    let seen = calls.clone();
+    let mut bus = home.faulty(move |call| {
+        if matches!(call, Call::SyncDataDir | Call::SyncParentDir | Call::Append(_)) {
+            seen.borrow_mut().push(format!("{call:?}").split('(').next().unwrap().to_owned());
+        }
+        Fault::None
+    });
+    assert!(register(&mut bus, "x").ok);
+    assert!(register(&mut bus, "y").ok);
+    let expected = ["SyncDataDir", "SyncParentDir", "Append", "Append"];
+    assert_eq!(*calls.borrow(), expected, "once, and before the first byte");
+}
 
 #[test]
 fn a_log_that_is_no_regular_file_is_refused_without_hanging() {
@@ -393,6 +486,7 @@ fn records_that_do_not_fold_are_refused_with_their_line() {
     let ran = home.register("x");
     ran.failed_closed("log-unreplayable", 3);
     assert_eq!(ran.answer["corrupt"]["line"], 2);
+    assert_eq!(ran.answer["corrupt"]["offset"], second_line(&log));
     assert!(ran.error().contains("messageId"), "{}", ran.error());
     assert_eq!(home.log(), log);
 }
@@ -720,8 +814,11 @@ fn the_codes_are_those_of_the_contract_and_only_unconfirmed_exits_with_4() {
     let all = [
         Failure::LockTimeout { waited_ms: 0, owner: String::new() },
         Failure::LockUnavailable { error: error.clone() },
-        Failure::NotAFile { found: "FIFO" },
-        Failure::LogUnreplayable { line: 1, reason: String::new() },
+        Failure::LockLeft {
+            cause: Box::new(Failure::NotAFile { found: "FIFO" }),
+            error: error.clone(),
+        },
+        Failure::LogUnreplayable { line: 1, offset: 0, reason: String::new() },
         Failure::HistoryRewritten { known_bytes: 1, found_bytes: 0 },
         Failure::Io { doing: "x", error: error.clone() },
         Failure::WriteUnconfirmed { doing: "x", error },

@@ -3,7 +3,7 @@
 //!
 //! Method: 16 workers run 50 mixed commands each, every command a process of the shipped binary, on one
 //! data directory at once; then the log is read with a JSON reader of another make and compared with
-//! what was answered.
+//! what was answered. And 64 writers start at once.
 //!
 //! Cannot see: kills and power cuts (see the harness), and orders that this machine did not happen to
 //! produce.
@@ -113,4 +113,26 @@ fn sixteen_processes_leave_dense_ids_whole_lines_and_every_answer() {
     assert_eq!(state["result"]["eventsApplied"], records.len());
     let names: Vec<_> = fs::read_dir(&data_dir).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(names, ["events.jsonl"]);
+}
+
+#[test]
+fn sixty_four_writers_at_once_all_finish() {
+    const WRITERS: usize = 64;
+    let home = tempfile::tempdir().unwrap();
+    let data_dir = home.path().join("data");
+    std::thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let data_dir = &data_dir;
+            scope.spawn(move || {
+                let name = format!("writer-{writer}");
+                assert_eq!(run(data_dir, &["register", "--actorId", &name])["ok"], true);
+            });
+        }
+    });
+    let log = fs::read_to_string(data_dir.join("events.jsonl")).unwrap();
+    let refs: HashSet<String> = log
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["ref"].to_string())
+        .collect();
+    assert_eq!((log.lines().count(), refs.len()), (WRITERS, WRITERS));
 }

@@ -8,6 +8,7 @@
 //! call. Two failures last as long as the process: a history that was rewritten, and a write that is
 //! unconfirmed (this process keeps that lock, and would only wait for itself).
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime};
 
 use gaia_bus_model::command::{Command, Limits, Verb};
@@ -17,11 +18,10 @@ use gaia_bus_model::text::Text;
 use gaia_bus_model::view::View;
 use serde::Serialize;
 
-use crate::commit::{Commit, Decided, End, Ended, LockAfter, Mode, OwnerRecord, Task};
+use crate::commit::{Commit, Decided, End, Ended, LockAfter, Mode, OwnerRecord, Task, Wanted};
 use crate::disk::{Disk, LocalDisk, drive};
 use crate::failure::{Corruption, DiskError, Failure};
 use crate::lock::{Identity, LockReport, Owner};
-use crate::log::Span;
 use crate::projection::{Projection, WithBodies};
 use crate::replay::{Fold, Replay};
 use crate::settings::{Paths, Settings};
@@ -74,7 +74,7 @@ impl Answer {
             code: Some(failure.code()),
             fail_closed: true,
             corrupt: failure.corruption(),
-            lock_released: None,
+            lock_released: matches!(failure, Failure::LockLeft { .. }).then_some(false),
             exit_code: failure.exit_code(),
             warning: None,
         }
@@ -254,7 +254,7 @@ impl<D: Disk, E: Edge> Bus<D, E> {
     pub fn read<F: Fold>(&mut self, fold: F) -> Result<Reading<F>, Failure> {
         let mut replay = Replay::new(fold);
         let mut warning = None;
-        if self.settings.paths.data_dir.symlink_metadata().is_ok() {
+        if data_dir_exists(&self.settings.paths)? {
             let (result, after, lock) = self.transact(ReadTask, replay)?;
             result?;
             replay = after;
@@ -296,8 +296,9 @@ impl<D: Disk, E: Edge> Bus<D, E> {
         }
     }
 
-    /// The one transaction: tries the lock until the deadline, then carries the task through. On a
-    /// time-out the replay is lost with it, so it is put back by the caller of [`Self::write`].
+    /// The one transaction: tries the lock until the deadline, then carries the task through. What is
+    /// known of the log comes back with the result; only behind a panic it is lost, and with it the
+    /// memory of a history that was rewritten before.
     #[allow(clippy::type_complexity, reason = "the three things that outlive a transaction")]
     fn transact<F: Fold, T: Task<F> + Stamped>(
         &mut self,
@@ -332,6 +333,10 @@ impl<D: Disk, E: Edge> Bus<D, E> {
             }
             let ended = machine.into_end().map_err(|_| unfinished())?;
             match ended.end {
+                End::Finished { result: Err(cause), lock: LockAfter::NotReleased(error) } => {
+                    let failure = Failure::LockLeft { cause: Box::new(cause), error };
+                    return Ok((Err(failure), ended.replay, LockAfter::NeverTaken));
+                }
                 End::Finished { result, lock } => return Ok((result, ended.replay, lock)),
                 End::Contended => (replay, task) = (ended.replay, ended.task),
             }
@@ -372,10 +377,24 @@ impl<D: Disk, E: Edge> std::fmt::Debug for Bus<D, E> {
     }
 }
 
+/// Whether the data directory is there. Only "not found" says that it is not: a directory that cannot
+/// be reached is no empty one.
+///
+/// # Errors
+///
+/// When the operating system will not say.
+pub fn data_dir_exists(paths: &Paths) -> Result<bool, Failure> {
+    match paths.data_dir.symlink_metadata() {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(Failure::LockUnavailable { error: error.into() }),
+    }
+}
+
 /// A failure that every later call of this process answers at once.
 fn lasting(failure: &Failure) -> Option<Failure> {
-    match failure {
-        Failure::HistoryRewritten { .. } => Some(failure.clone()),
+    match failure.cause() {
+        rewritten @ Failure::HistoryRewritten { .. } => Some(rewritten.clone()),
         Failure::WriteUnconfirmed { .. } => Some(Failure::LockTimeout {
             waited_ms: 0,
             owner: "this process keeps it on purpose, since an earlier write of its own is \
@@ -387,6 +406,7 @@ fn lasting(failure: &Failure) -> Option<Failure> {
         | Failure::LogCorrupt(_)
         | Failure::NotAFile { .. }
         | Failure::LogUnreplayable { .. }
+        | Failure::LockLeft { .. }
         | Failure::Io { .. } => None,
     }
 }
@@ -407,7 +427,8 @@ fn create_data_dir(paths: &Paths) -> Result<(), Failure> {
     while let Some(path) = missing.pop() {
         let made = std::fs::DirBuilder::new().mode(0o700).create(path);
         let durable = match made {
-            // Another process was faster; it makes the name durable, or its own first commit does.
+            // Another process was faster. Whoever commits first makes every name above the log
+            // durable, so it does not matter who made it.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
             Err(error) => Err(error),
             Ok(()) => {
@@ -493,8 +514,8 @@ impl Task<Projection> for VerbTask {
         Mode::Write
     }
 
-    fn spans(&self, fold: &Projection) -> Vec<Span> {
-        self.ids(fold).iter().filter_map(|id| fold.span_of(id)).collect()
+    fn wanted(&self, fold: &Projection) -> Vec<Wanted> {
+        self.ids(fold).iter().filter_map(|id| fold.line_of(id)).collect()
     }
 
     fn decide(&self, fold: &Projection, bodies: &[Vec<u8>]) -> Decided<Verdict> {
@@ -509,9 +530,9 @@ impl Task<Projection> for VerbTask {
 impl VerbTask {
     /// The messages whose text this decision shows or compares, in a fixed order.
     fn ids(&self, fold: &Projection) -> Vec<Text> {
-        let blind = WithBodies { projection: fold, bodies: Vec::new() };
+        let blind = WithBodies { projection: fold, bodies: HashMap::new() };
         let ids = bodies_needed(&blind, &self.command, &self.limits);
-        ids.into_iter().filter(|id| fold.span_of(id).is_some()).collect()
+        ids.into_iter().filter(|id| fold.line_of(id).is_some()).collect()
     }
 }
 
@@ -532,7 +553,7 @@ impl Task<Projection> for InitializeTask {
     }
 
     fn decide(&self, fold: &Projection, _: &[Vec<u8>]) -> Decided<Initialized> {
-        let view = WithBodies { projection: fold, bodies: Vec::new() };
+        let view = WithBodies { projection: fold, bodies: HashMap::new() };
         let name = self.0.command.arguments.get("actorId").and_then(Json::as_text);
         let mut bearers = name.map(|name| view.bearers(&name.trim())).unwrap_or_default();
         let answer = match (bearers.len(), bearers.pop()) {

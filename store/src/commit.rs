@@ -29,7 +29,7 @@
 use std::hash::Hash;
 
 use crate::failure::{DiskError, Failure};
-use crate::log::Span;
+use crate::log::{Span, line_digest};
 use crate::replay::{Digest, Fold, LogFault, Replay};
 
 /// One file-system call. All of them are about the one data directory.
@@ -53,7 +53,8 @@ pub enum Call<'a> {
     CreateLog,
     /// `fsync` the data directory.
     SyncDataDir,
-    /// `fsync` the parent of the data directory.
+    /// `fsync` the directories above the data directory, nearest first: whichever of them an earlier
+    /// call has made, this makes its name durable.
     SyncParentDir,
     /// Open the log for appending, and once more for taking back.
     OpenWriters,
@@ -113,6 +114,8 @@ pub enum Reply<'a> {
     Length(u64),
     /// `RemoveLock`: another directory stands at the path; it was left alone.
     NotOurs,
+    /// `SyncDataDir`, `SyncParentDir`: a directory could not even be opened, so nothing was tried.
+    Unopened(DiskError),
     /// The operating system refused.
     Failed(DiskError),
 }
@@ -134,12 +137,21 @@ pub trait Task<F> {
     /// Whether this task may append.
     fn mode(&self) -> Mode;
     /// The lines that [`decide`](Self::decide) needs to see again, in the order it wants them.
-    fn spans(&self, fold: &F) -> Vec<Span> {
+    fn wanted(&self, fold: &F) -> Vec<Wanted> {
         let _ = fold;
         Vec::new()
     }
     /// Decides on the whole log as it stands; `bodies` are the lines asked for.
     fn decide(&self, fold: &F, bodies: &[Vec<u8>]) -> Decided<Self::Answer>;
+}
+
+/// A line of the log that a decision needs to see again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Wanted {
+    /// Where it stands.
+    pub span: Span,
+    /// Its [`line_digest`] when it was validated: nothing is decided from other bytes.
+    pub digest: u64,
 }
 
 /// The outcome of a decision.
@@ -237,7 +249,7 @@ pub struct Commit<F, D, T, A> {
     release_retries_left: u32,
     replay: Replay<F, D>,
     log_exists: bool,
-    spans: Vec<Span>,
+    wanted: Vec<Wanted>,
     bodies: Vec<Vec<u8>>,
     lines: Vec<u8>,
     lines_durable: bool,
@@ -263,7 +275,7 @@ where
             release_retries_left: release_retries,
             replay,
             log_exists: false,
-            spans: Vec::new(),
+            wanted: Vec::new(),
             bodies: Vec::new(),
             lines: Vec::new(),
             lines_durable: false,
@@ -285,7 +297,7 @@ where
             Phase::WriteOwner => Call::WriteOwner(&self.owner.held),
             Phase::OpenLog => Call::OpenLog,
             Phase::ReadLog => Call::ReadLog,
-            Phase::ReadSpan => Call::ReadSpan(*self.spans.get(self.bodies.len())?),
+            Phase::ReadSpan => Call::ReadSpan(self.wanted.get(self.bodies.len())?.span),
             Phase::CreateLog => Call::CreateLog,
             Phase::SyncDataDir => Call::SyncDataDir,
             Phase::SyncParentDir => Call::SyncParentDir,
@@ -488,16 +500,24 @@ where
         if let Err(fault) = self.replay.finish() {
             return self.release_with(fault.into());
         }
-        self.spans = self.task.spans(self.replay.fold());
+        self.wanted = self.task.wanted(self.replay.fold());
         self.bodies.clear();
-        if self.spans.is_empty() { self.decide() } else { Phase::ReadSpan }
+        if self.wanted.is_empty() { self.decide() } else { Phase::ReadSpan }
     }
 
     fn after_read_span(&mut self, reply: Reply<'_>) -> Phase {
         match reply {
             Reply::Bytes(line) => {
+                let validated = self.wanted.get(self.bodies.len()).map(|wanted| wanted.digest);
+                if validated != Some(line_digest(line)) {
+                    let bytes = self.replay.length();
+                    return self.release_with(Failure::HistoryRewritten {
+                        known_bytes: bytes,
+                        found_bytes: bytes,
+                    });
+                }
                 self.bodies.push(line.to_vec());
-                if self.bodies.len() == self.spans.len() { self.decide() } else { Phase::ReadSpan }
+                if self.bodies.len() == self.wanted.len() { self.decide() } else { Phase::ReadSpan }
             }
             other => self.fail_io("reading a message again", error_of(other)),
         }
@@ -532,6 +552,8 @@ where
     fn after_sync_dir(&mut self, reply: Reply<'_>, next: Phase) -> Phase {
         match reply {
             Reply::Done => next,
+            // Nothing is written yet, and no fsync has failed: the next first commit tries again.
+            Reply::Unopened(error) => self.fail_io("opening a directory above the log", error),
             other => self.keep_lock("making the new log durable", error_of(other)),
         }
     }
@@ -684,7 +706,7 @@ fn byte_count(bytes: &[u8]) -> u64 {
 /// The error of a reply that is not the one hoped for.
 fn error_of(reply: Reply<'_>) -> DiskError {
     match reply {
-        Reply::Failed(error) => error,
+        Reply::Failed(error) | Reply::Unopened(error) => error,
         Reply::Exists => DiskError { code: None, text: "it exists already".into() },
         Reply::Absent => DiskError { code: None, text: "it is not there".into() },
         Reply::WrongKind(found) => DiskError { code: None, text: format!("it is a {found}") },
@@ -704,8 +726,8 @@ impl From<LogFault> for Failure {
     fn from(fault: LogFault) -> Self {
         match fault {
             LogFault::Damaged(damage) => Failure::LogCorrupt(damage),
-            LogFault::Unreplayable { line, reason, .. } => {
-                Failure::LogUnreplayable { line, reason: reason.to_string() }
+            LogFault::Unreplayable { line, offset, reason } => {
+                Failure::LogUnreplayable { line, offset, reason: reason.to_string() }
             }
             LogFault::Rewritten { known, found } => {
                 Failure::HistoryRewritten { known_bytes: known, found_bytes: found }

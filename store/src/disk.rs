@@ -203,11 +203,32 @@ impl LocalDisk {
         }
     }
 
+    /// Goes up from the data directory, by way of open directories and so without following links,
+    /// to the root. A directory that cannot be opened and cannot be written either holds no name
+    /// that a process like this one has made.
     fn sync_parent_dir(&self) -> Result<Reply<'static>, Errno> {
-        // Where `..` leads by way of the open directory is its true parent, links or not.
-        let parent = rustix::fs::openat(self.directory()?, "..", DIRECTORY, Permissions::empty())?;
-        rustix::fs::fsync(parent)?;
-        Ok(Reply::Done)
+        let up = |from: &OwnedFd| rustix::fs::openat(from, "..", DIRECTORY, Permissions::empty());
+        let mut here = rustix::io::fcntl_dupfd_cloexec(self.directory()?, 0)?;
+        loop {
+            let above = match up(&here) {
+                Ok(above) => above,
+                Err(error) => {
+                    let access = rustix::fs::Access::WRITE_OK;
+                    return match rustix::fs::accessat(&here, "..", access, AtFlags::EACCESS) {
+                        Ok(()) => Ok(Reply::Unopened(std::io::Error::from(error).into())),
+                        Err(_) => Ok(Reply::Done),
+                    };
+                }
+            };
+            if identity(&rustix::fs::fstat(&above)?) == identity(&rustix::fs::fstat(&here)?) {
+                return Ok(Reply::Done);
+            }
+            match rustix::fs::fsync(&above) {
+                // Some file systems, and read-only ones among them, have no fsync of directories.
+                Ok(()) | Err(Errno::INVAL | Errno::ROFS) => here = above,
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     fn open_writers(&mut self) -> Result<Reply<'static>, Errno> {

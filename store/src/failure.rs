@@ -58,6 +58,8 @@ pub enum Failure {
     LogUnreplayable {
         /// The line, counted from 1.
         line: u64,
+        /// The byte offset at which it begins.
+        offset: u64,
         /// Which identity field is missing or of the wrong type.
         reason: String,
     },
@@ -82,6 +84,13 @@ pub enum Failure {
         /// What the operating system said.
         error: DiskError,
     },
+    /// The command failed, and then its lock could not be removed either.
+    LockLeft {
+        /// Why the command failed; the codes are those of this.
+        cause: Box<Failure>,
+        /// Why the lock is still there.
+        error: DiskError,
+    },
 }
 
 impl Failure {
@@ -98,8 +107,9 @@ impl Failure {
 
     /// The stable code for programs.
     #[must_use]
-    pub const fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
+            Failure::LockLeft { cause, .. } => cause.code(),
             Failure::LockTimeout { .. } => "lock-timeout",
             Failure::LockUnavailable { .. } => "lock-unavailable",
             Failure::LogCorrupt(_) | Failure::NotAFile { .. } => "log-corrupt",
@@ -112,8 +122,9 @@ impl Failure {
 
     /// The exit code: 3 promises that nothing was written, 4 that nobody knows.
     #[must_use]
-    pub const fn exit_code(&self) -> u8 {
+    pub fn exit_code(&self) -> u8 {
         match self {
+            Failure::LockLeft { cause, .. } => cause.exit_code(),
             Failure::WriteUnconfirmed { .. } => 4,
             Failure::LockTimeout { .. }
             | Failure::LockUnavailable { .. }
@@ -122,6 +133,15 @@ impl Failure {
             | Failure::LogUnreplayable { .. }
             | Failure::HistoryRewritten { .. }
             | Failure::Io { .. } => 3,
+        }
+    }
+
+    /// What went wrong first.
+    #[must_use]
+    pub fn cause(&self) -> &Failure {
+        match self {
+            Failure::LockLeft { cause, .. } => cause.cause(),
+            other => other,
         }
     }
 
@@ -137,9 +157,10 @@ impl Failure {
             Failure::NotAFile { .. } => {
                 Some(Corruption { kind: "not-a-file", line: None, offset: None })
             }
-            Failure::LogUnreplayable { line, .. } => {
-                Some(Corruption { kind: "unreplayable", line: Some(*line), offset: None })
+            Failure::LogUnreplayable { line, offset, .. } => {
+                Some(Corruption { kind: "unreplayable", line: Some(*line), offset: Some(*offset) })
             }
+            Failure::LockLeft { cause, .. } => cause.corruption(),
             Failure::LockTimeout { .. }
             | Failure::LockUnavailable { .. }
             | Failure::HistoryRewritten { .. }
@@ -170,7 +191,7 @@ impl Failure {
                 "the log {log} is a {found}, not a regular file. Nothing was written. Find out what \
                  made it, or use another data directory"
             ),
-            Failure::LogUnreplayable { line, reason } => format!(
+            Failure::LogUnreplayable { line, reason, .. } => format!(
                 "the log {log} cannot be replayed: line {line}: {reason}. Nothing was written. Run \
                  `gaia-bus doctor` for what to do"
             ),
@@ -183,9 +204,13 @@ impl Failure {
                 "{doing} failed: {error} (log {log}). Nothing was written, or all of it was taken back"
             ),
             Failure::WriteUnconfirmed { doing, error } => format!(
-                "{doing} failed: {error} (log {log}). Bytes were written that could be neither made \
-                 durable nor taken back: do not assume either way. The lock {lock} is kept on purpose. \
-                 Run `gaia-bus doctor` for what to do"
+                "{doing} failed: {error} (log {log}). What this call did to the log could be \
+                 neither made durable nor taken back: do not assume either way. The lock {lock} is \
+                 kept on purpose. Run `gaia-bus doctor` for what to do"
+            ),
+            Failure::LockLeft { cause, error } => format!(
+                "{}. Besides, the lock {lock} that this call had made could not be removed: {error}",
+                cause.sentence(paths)
             ),
         }
     }

@@ -6,7 +6,6 @@
 
 use std::fs;
 use std::io::Read;
-use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
@@ -122,7 +121,7 @@ pub enum Running {
 #[serde(rename_all = "camelCase")]
 pub struct LockReport {
     /// Where it stands.
-    pub path: PathBuf,
+    pub path: String,
     /// How long ago it was made or its record changed, in milliseconds; unknown without a clock.
     pub age_ms: Option<u64>,
     /// Older than the stale age: probably abandoned, and still never broken.
@@ -151,7 +150,7 @@ impl LockReport {
         };
         let here = Identity::of_this_process();
         Some(LockReport {
-            path: paths.lock.clone(),
+            path: paths.lock.to_string_lossy().into_owned(),
             age_ms: age.map(|age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX)),
             probably_abandoned: age.is_some_and(|age| age > stale),
             owner_running: owner.as_ref().map_or(Running::Unknown, |owner| {
@@ -252,7 +251,9 @@ fn started_at_of_any(pid: u32) -> Option<Option<String>> {
 
 /// Field 22 of `/proc/PID/stat` (see proc_pid_stat(5)): clock ticks from the boot to the start.
 fn started_at(pid: u32) -> Option<String> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Bytes, since the name of the command need not be UTF-8.
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
     // The second field is the command in parentheses, and may itself hold spaces and parentheses.
     let (_, after_command) = stat.rsplit_once(')')?;
     let ticks = after_command.split_ascii_whitespace().nth(19)?;

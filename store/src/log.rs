@@ -136,6 +136,13 @@ impl fmt::Display for Damage {
 
 impl std::error::Error for Damage {}
 
+/// The digest of one line without its newline: XXH3 with 64 bits. It tells whether a line that is
+/// read again is the one that was validated.
+#[must_use]
+pub fn line_digest(line: &[u8]) -> u64 {
+    twox_hash::XxHash3_64::oneshot(line)
+}
+
 /// Where a line stands in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Span {

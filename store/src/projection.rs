@@ -17,7 +17,7 @@
 //! Absent: texts, kinds, capabilities, snapshots (those are [`archive`](crate::archive)'s), time.
 //! Guarded by `tests/projection.rs` (against the reference) and `tests/vectors_store.rs`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -30,7 +30,8 @@ use gaia_bus_model::text::Text;
 use gaia_bus_model::view::{Pending, View};
 use indexmap::{Equivalent, IndexMap};
 
-use crate::log::{Record, Span, Str, Value, read_value};
+use crate::commit::Wanted;
+use crate::log::{Record, Span, Str, Value, line_digest, read_value};
 use crate::replay::Fold;
 
 /// The bytes of a text, to look it up without making one.
@@ -144,7 +145,7 @@ struct Ack {
 /// A stored message: where it stands, and what happened to it since.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Message {
-    span: Span,
+    line: Wanted,
     /// The place of its addressee's inbox.
     to: usize,
     /// In which inboxes it arrived, and when.
@@ -164,7 +165,7 @@ struct Message {
 impl Default for Message {
     fn default() -> Self {
         Message {
-            span: Span { offset: 0, length: 0 },
+            line: Wanted { span: Span { offset: 0, length: 0 }, digest: 0 },
             to: 0,
             arrivals: Vec::new(),
             is_acked: true,
@@ -256,7 +257,12 @@ impl Projection {
     /// Where the record of a stored message stands.
     #[must_use]
     pub fn span_of(&self, message_id: &Text) -> Option<Span> {
-        self.messages.get(message_id.as_bytes()).map(|message| message.span)
+        self.line_of(message_id).map(|line| line.span)
+    }
+
+    /// Where the line of a stored message stands, and what it must digest to when it is read again.
+    pub fn line_of(&self, message_id: &Text) -> Option<Wanted> {
+        self.messages.get(message_id.as_bytes()).map(|message| message.line)
     }
 
     /// A stored message as it stands, from the line at its [span](Self::span_of). Nothing when there is
@@ -365,7 +371,7 @@ impl Projection {
             let mut arrivals = std::mem::take(&mut message.arrivals);
             arrivals.push((to, arrival));
             *message = Message {
-                span: record.span(),
+                line: Wanted { span: record.span(), digest: line_digest(record.bytes()) },
                 to,
                 arrivals,
                 answer_bytes: found.map_or(0, Value::canonical_bytes),
@@ -605,7 +611,7 @@ pub struct WithBodies<'a> {
     /// All but bodies.
     pub projection: &'a Projection,
     /// Made by [`Projection::body`]: message id and message.
-    pub bodies: Vec<(Text, Object)>,
+    pub bodies: HashMap<Text, Object>,
 }
 
 impl View for WithBodies<'_> {
@@ -650,7 +656,7 @@ impl View for WithBodies<'_> {
     }
 
     fn message(&self, message_id: &Text) -> Option<Object> {
-        self.bodies.iter().find(|(id, _)| id == message_id).map(|(_, body)| body.clone())
+        self.bodies.get(message_id).cloned()
     }
 }
 

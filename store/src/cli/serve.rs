@@ -2,7 +2,7 @@
 
 use clap::Command;
 
-use super::{Call, Console, FAILED_CLOSED, OK, Usage, after_help};
+use super::{Call, Console, OK, UNHEALTHY, Usage, after_help};
 use crate::bus::Bus;
 use crate::mcp;
 
@@ -21,8 +21,9 @@ pub(super) fn run(call: &Call<'_>, console: &mut Console<'_>) -> Result<u8, Usag
     match mcp::serve_stdio(&mut Bus::new(call.settings()?)) {
         Ok(()) => Ok(OK),
         Err(error) => {
+            // Not 3, which promises that nothing was written: calls may have been answered before.
             console.say(&format!("serving ended: {error}"));
-            Ok(FAILED_CLOSED)
+            Ok(UNHEALTHY)
         }
     }
 }

@@ -4,7 +4,7 @@
 use clap::Command;
 use serde::Serialize;
 
-use super::{Call, Console, FAILED_CLOSED, OK, Usage, after_help, this_program};
+use super::{Call, Console, OK, UNHEALTHY, Usage, after_help, this_program};
 use crate::probe::Probe;
 
 pub(super) fn define() -> Command {
@@ -38,5 +38,5 @@ pub(super) fn run(call: &Call<'_>, console: &mut Console<'_>) -> Result<u8, Usag
     };
     console.show(&tools, &tools.result);
     console.warn(tools.error.as_deref());
-    Ok(if tools.ok { OK } else { FAILED_CLOSED })
+    Ok(if tools.ok { OK } else { UNHEALTHY })
 }

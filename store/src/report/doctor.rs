@@ -152,12 +152,11 @@ impl Doctor {
     /// What can be said without the lock.
     fn on_entry(settings: &Settings, lock_busy_on_entry: bool) -> Self {
         let paths = &settings.paths;
-        let log = paths.log.symlink_metadata().ok();
         let (filesystem, warning) = match filesystem::of_path(&paths.data_dir) {
             Some(FileSystem { name, warning }) => (Some(name), warning),
             None => (None, None),
         };
-        Doctor {
+        let mut doctor = Doctor {
             ok: true,
             command: "doctor",
             error: None,
@@ -170,9 +169,9 @@ impl Doctor {
             mcp_manifest_present: true,
             data_dir: shown(&paths.data_dir),
             data_dir_is_default: settings.data_dir_is_default,
-            data_dir_exists: paths.data_dir.exists(),
-            log_exists: log.is_some(),
-            log_bytes: log.filter(std::fs::Metadata::is_file).map_or(0, |log| log.len()),
+            data_dir_exists: false,
+            log_exists: false,
+            log_bytes: 0,
             filesystem,
             lock_busy_on_entry,
             lock_timeout_ms: whole_ms(settings.lock_timeout),
@@ -185,7 +184,9 @@ impl Doctor {
             warnings: warning.map(str::to_owned).into_iter().collect(),
             note: None,
             exit_code: 0,
-        }
+        };
+        doctor.look_at_log(paths);
+        doctor
     }
 
     /// The log folds: is it sound?
@@ -218,6 +219,13 @@ impl Doctor {
         }
     }
 
+    fn look_at_log(&mut self, paths: &crate::settings::Paths) {
+        let log = paths.log.symlink_metadata().ok();
+        self.data_dir_exists = paths.data_dir.symlink_metadata().is_ok();
+        self.log_exists = log.is_some();
+        self.log_bytes = log.filter(std::fs::Metadata::is_file).map_or(0, |log| log.len());
+    }
+
     /// The lock or the log cannot be used: why, and what is a person to do?
     fn failed(&mut self, failure: &Failure, bus: &Bus) {
         let paths = &bus.settings().paths;
@@ -227,6 +235,10 @@ impl Doctor {
         self.exit_code = failure.exit_code();
         self.error = Some(failure.sentence(paths));
         self.corrupt = failure.corruption();
+        // Again, since the wait for the lock may have been long: what its owner has written since
+        // must be rewritten before the lock goes.
+        self.look_at_log(paths);
+        let failure = failure.cause();
         let lock_is_foreign = paths.lock.symlink_metadata().is_ok_and(|found| !found.is_dir());
         if matches!(failure, Failure::LockTimeout { .. }) {
             self.lock = bus.look_at_lock();
@@ -246,7 +258,10 @@ impl Doctor {
                 | Failure::HistoryRewritten { .. },
                 _,
             ) => Trouble::LogUnusable,
-            (Failure::Io { .. } | Failure::WriteUnconfirmed { .. }, _) => Trouble::Io,
+            (
+                Failure::Io { .. } | Failure::WriteUnconfirmed { .. } | Failure::LockLeft { .. },
+                _,
+            ) => Trouble::Io,
         };
         let steps = recovery::steps(trouble, &absolute(bus.settings()), self.log_exists);
         self.recovery = steps.iter().map(ToString::to_string).collect();

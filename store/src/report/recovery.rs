@@ -173,8 +173,9 @@ fn claim(lock: &LockReport, paths: &Paths) -> (Step, String) {
         );
         return (step, format!("rmdir -- {claimed} && rmdir -- {directory}"));
     }
-    let check = lock.owner.as_ref().map_or_else(String::new, |owner| {
-        format!("grep -qF -e {} -- {record} && ", quote(OsStr::new(mark(owner))))
+    let mark = lock.owner.as_ref().map(mark).filter(|mark| !mark.is_empty());
+    let check = mark.map_or_else(String::new, |mark| {
+        format!("grep -qF -e {} -- {record} && ", quote(OsStr::new(mark)))
     });
     let step = run(
         "Claim the lock, so that you alone work on it, and only if it is still the one described \
@@ -186,7 +187,7 @@ fn claim(lock: &LockReport, paths: &Paths) -> (Step, String) {
 
 /// What tells this owner record from another: its token, or in an older build's record, its time.
 fn mark(owner: &Owner) -> &str {
-    owner.token.as_deref().unwrap_or(&owner.at)
+    owner.token.as_deref().filter(|token| !token.is_empty()).unwrap_or(&owner.at)
 }
 
 /// Copies every whole line, however many there are now: never up to a remembered length, since the

@@ -37,7 +37,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::log::Record;
-use crate::replay::{Fold, LogFault, Replay};
+use crate::replay::{Fold, Replay};
 
 /// What a green run says of a log, and what it does not.
 pub const PROVES: &str = "the log has the shape that this bus writes, and nothing in it was \
@@ -242,22 +242,10 @@ pub fn read_evidence(mut file: impl Read) -> Result<Records, Failure> {
                 return Err(Failure::Io { doing: "reading the evidence", error: error.into() });
             }
         };
-        replay.feed(chunk.get(..read).unwrap_or_default()).map_err(failure)?;
+        replay.feed(chunk.get(..read).unwrap_or_default())?;
     }
-    replay.finish().map_err(failure)?;
+    replay.finish()?;
     Ok(replay.into_fold())
-}
-
-fn failure(fault: LogFault) -> Failure {
-    match fault {
-        LogFault::Damaged(damage) => Failure::LogCorrupt(damage),
-        LogFault::Unreplayable { line, reason, .. } => {
-            Failure::LogUnreplayable { line, reason: reason.to_string() }
-        }
-        LogFault::Rewritten { known, found } => {
-            Failure::HistoryRewritten { known_bytes: known, found_bytes: found }
-        }
-    }
 }
 
 /// Folds records as a reader of their lines would, and shows the fold and the record before each.
