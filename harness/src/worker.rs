@@ -516,13 +516,15 @@ fn verdict(result: &Result<Receipt, Failure>, errand: Errand) -> Verdict {
             Kind::One | Kind::Two => Verdict::Answered,
             Kind::Look => Verdict::Shown,
         },
-        Err(failure) => match failure {
+        Err(failure) => match failure.cause() {
             Failure::LockTimeout { .. } => Verdict::TimedOut,
             Failure::LogCorrupt(_) | Failure::NotAFile { .. } | Failure::LogUnreplayable { .. } => {
                 Verdict::Damaged
             }
             Failure::HistoryRewritten { .. } => Verdict::Rewritten,
-            Failure::LockUnavailable { .. } | Failure::Io { .. } => Verdict::Io,
+            Failure::LockUnavailable { .. } | Failure::Io { .. } | Failure::LockLeft { .. } => {
+                Verdict::Io
+            }
             Failure::WriteUnconfirmed { .. } => Verdict::Unconfirmed,
         },
     }
