@@ -154,13 +154,13 @@ pub fn full() -> Vec<Run> {
         run(
             "3 processes, 2 commits each, one of each",
             Setup::new(commits(3, 2), ONE_OF_EACH),
-            0,
+            8_667_752,
             &USUAL,
         ),
         run(
             "4 processes, new directory",
             Setup::new(commits(4, 1), ONE_OF_EACH).fresh(),
-            0,
+            1_327_270,
             &USUAL,
         ),
     ]
