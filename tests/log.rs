@@ -1,9 +1,9 @@
-//! Promise: the log is read strictly. Every record comes out verbatim, and the first damaged line is
-//! named with its line, byte offset and kind, however the bytes arrive.
+//! Promise: the log is read strictly. Every record comes out verbatim, and the first damaged line
+//! is named with its line, byte offset and kind, however the bytes arrive.
 //!
-//! Method: a table with every kind and every order between two kinds; proptest over where chunks are
-//! cut; `serde_json` as an independent reader where both should agree, over random values and over
-//! random damage to them.
+//! Method: a table with every kind and every order between two kinds; proptest over where chunks
+//! are cut; `serde_json` as an independent reader where both should agree, over random values and
+//! over random damage to them.
 //!
 //! Cannot see: what is wrong in both readers, and time or memory other than by not ending.
 
@@ -302,8 +302,8 @@ fn value() -> impl Strategy<Value = serde_json::Value> {
     })
 }
 
-/// Escapes every character of a JSON text that stands inside a string, as `\uXXXX`, where `mask` says
-/// so: the same value, written differently.
+/// Escapes every character of a JSON text that stands inside a string, as `\uXXXX`, where `mask`
+/// says so: the same value, written differently.
 fn escape_more(text: &str, mask: &[bool]) -> String {
     let mut out = String::new();
     let mut quoted = false;
@@ -364,7 +364,11 @@ fn agrees_with_serde(text: &[u8]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 512,
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     #[test]
     fn what_serde_json_reads_is_read_alike(
@@ -406,7 +410,9 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_at_all_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_at_all_are_read_or_refused(
+        bytes in proptest::collection::vec(any::<u8>(), 0..200),
+    ) {
         agrees_with_serde(&bytes)?;
         scan(&bytes);
     }
@@ -439,9 +445,11 @@ proptest! {
     fn where_chunks_are_cut_never_shows(
         lines in proptest::collection::vec(
             prop_oneof![
-                6 => value().prop_map(|value| format!("{{\"type\":\"a\",\"x\":{value}}}\n").into_bytes()),
+                6 => value()
+                    .prop_map(|value| format!("{{\"type\":\"a\",\"x\":{value}}}\n").into_bytes()),
                 1 => proptest::sample::select(vec![
-                    &b"{\"type\":\"a\"}\r\n"[..], b"\n", b"{}\n", b"\xE2\x82\n", b"{\"type\":", b"\0\0\n",
+                    &b"{\"type\":\"a\"}\r\n"[..], b"\n", b"{}\n", b"\xE2\x82\n", b"{\"type\":",
+                    b"\0\0\n",
                     b"{\"type\":\"\\ud83d\\ude00\xF0\x9F\x98\x80\"}\n", b"[]\n",
                 ]).prop_map(<[u8]>::to_vec),
             ],

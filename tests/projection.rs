@@ -1,10 +1,10 @@
 //! Promise: the fast fold and the cold fold answer as the reference state does, on any log: every
 //! question that a decision asks, every status, every body, and every byte of a snapshot.
 //!
-//! Method: random logs, biased towards few ids and names so that they collide, of records whose fields
-//! are missing, of the wrong type, overwritten, repeated and out of order in time, compared after
-//! *every* record. Named logs for the cases that are easy to get wrong. Controls: a fold that misses
-//! one record is told apart, for each type that means something.
+//! Method: random logs, biased towards few ids and names so that they collide, of records whose
+//! fields are missing, of the wrong type, overwritten, repeated and out of order in time, compared
+//! after *every* record. Named logs for the cases that are easy to get wrong. Controls: a fold that
+//! misses one record is told apart, for each type that means something.
 //!
 //! Cannot see: a rule that both folds get wrong; only the vectors can.
 
@@ -190,7 +190,7 @@ fn heartbeat(actor_ref: &str, at: &str) -> String {
 
 fn sent(id: &str, to: &str, more: &str) -> String {
     format!(
-        r#"{{"type":"message.sent","at":"x","message":{{"messageId":"{id}","from":"root","to":"{to}"{more}}}}}"#
+        r#"{{"type":"message.sent","message":{{"messageId":"{id}","from":"x","to":"{to}"{more}}}}}"#
     )
 }
 
@@ -416,7 +416,8 @@ fn record() -> impl Strategy<Value = Object> {
         ]),
         8 => object(vec![typed("message.sent"), ("at", at()), ("message", message())]),
         4 => object(vec![
-            typed("inbox.polled"), ("at", at()), ("actorId", field(&REFS, 1)), ("messageIds", ids()),
+            typed("inbox.polled"), ("at", at()), ("actorId", field(&REFS, 1)),
+            ("messageIds", ids()),
         ]),
         5 => object(vec![
             typed("message.acked"), ("at", at()), ("actorId", field(&REFS, 1)),
@@ -459,7 +460,11 @@ fn hash(value: &impl Hash) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 600,
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     #[test]
     fn any_log_folds_alike(records in proptest::collection::vec((record(), 0..8_u8), 0..40)) {
@@ -472,7 +477,8 @@ proptest! {
                 sound.push(b'\n');
             }
             let differences = folds.differences();
-            prop_assert!(differences.is_empty(), "after {}: {:#?}", line.escape_ascii(), differences);
+            let line = line.escape_ascii();
+            prop_assert!(differences.is_empty(), "after {}: {:#?}", line, differences);
         }
         // Content alone decides equality, not how it came in.
         let mut whole = Replay::<Archive>::new(Archive::new());

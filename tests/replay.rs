@@ -1,6 +1,6 @@
-//! Promise: reading warm is reading cold. Whatever a process keeps between calls, each call ends where
-//! a first read of the same file would end; and a validated prefix that changed in any byte, shrank or
-//! was replaced is seen before anything is decided.
+//! Promise: reading warm is reading cold. Whatever a process keeps between calls, each call ends
+//! where a first read of the same file would end; and a validated prefix that changed in any byte,
+//! shrank or was replaced is seen before anything is decided.
 //!
 //! Method: a fold that remembers every record it was given, driven through random histories of
 //! appends, torn tails, foreign changes and cuts, against a cold read of the same bytes; exhaustive
@@ -240,7 +240,11 @@ fn change() -> impl Strategy<Value = Change> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     #[test]
     fn warm_is_cold_or_says_that_history_was_rewritten(
@@ -249,7 +253,8 @@ proptest! {
         let mut file = Vec::new();
         let mut replay: Reader = Replay::new(Remember::default());
         for (change, chunk_bytes) in changes {
-            let validated = file.get(..usize::try_from(replay.length()).unwrap()).map(<[u8]>::to_vec);
+            let held = usize::try_from(replay.length()).unwrap();
+            let validated = file.get(..held).map(<[u8]>::to_vec);
             match change {
                 Change::Append(bytes) => file.extend_from_slice(&bytes),
                 Change::Commit(bytes) => {

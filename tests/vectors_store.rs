@@ -1,10 +1,11 @@
-//! Promise: the store reads logs, and its two folds decide and report, as the bus that was observed, to
-//! the byte.
+//! Promise: the store reads logs, and its two folds decide and report, as the bus that was
+//! observed, to the byte.
 //!
-//! Method: every raw log goes through the shipped scanner, whole and in pieces, and must parse, or be
-//! damaged in the recorded line by the recorded kind. Every sequence is decided on the projection, with
-//! bodies fetched from the raw lines as a commit fetches them, appended to a log in memory, and folded
-//! back in as a commit does it. Deviations are one list, each with its outcome here.
+//! Method: every raw log goes through the shipped scanner, whole and in pieces, and must parse, or
+//! be damaged in the recorded line by the recorded kind. Every sequence is decided on the
+//! projection, with bodies fetched from the raw lines as a commit fetches them, appended to a log
+//! in memory, and folded back in as a commit does it. Deviations are one list, each with its
+//! outcome here.
 //!
 //! What it cannot see: the file system, the lock and the commit around it; the evidence checks.
 

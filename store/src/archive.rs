@@ -1,8 +1,9 @@
 //! The cold fold: what reports show, made anew for each of them.
 //!
-//! Contract. An [`Archive`] answers what [`Projection`] answers, and beyond it all that a snapshot, the
-//! integrity findings, the correlation health and `status` are made of, the same as the reference
-//! state gives, in O(events). It keeps rows and not records: a text is clipped as soon as it is read.
+//! Contract. An [`Archive`] answers what [`Projection`] answers, and beyond it all that a snapshot,
+//! the integrity findings, the correlation health and `status` are made of, the same as the
+//! reference state gives, in O(events). It keeps rows and not records: a text is clipped as soon as
+//! it is read.
 //!
 //! Absent: decisions. Nothing on the path of a verb builds one. Guarded by `tests/projection.rs`
 //! (against the reference) and `tests/vectors_store.rs`.

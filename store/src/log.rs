@@ -1,16 +1,16 @@
 //! Bytes -> records, or the first damage.
 //!
-//! Contract. A log is lines of one JSON object each, every line ended by a newline. [`Scanner`] takes
-//! the bytes in chunks of any size, and where they are cut never shows. It hands out each record
-//! [borrowed](Record), in order, and stops at the first damaged line. Within a line the kinds are
-//! tried in the order of [`DamageKind::ALL`], `torn-tail` first. JSON white space around a record
-//! passes, the carriage return of a CR LF line end with it.
+//! Contract. A log is lines of one JSON object each, every line ended by a newline. [`Scanner`]
+//! takes the bytes in chunks of any size, and where they are cut never shows. It hands out each
+//! record [borrowed](Record), in order, and stops at the first damaged line. Within a line the
+//! kinds are tried in the order of [`DamageKind::ALL`], `torn-tail` first. JSON white space around
+//! a record passes, the carriage return of a CR LF line end with it.
 //!
 //! Ours: a line of more than [`LINE_BYTES_MAX`] bytes is `too-long` once it ends (and `torn-tail`
 //! when it never does), and is not held in memory: reading must not be killed inside the lock.
 //!
-//! Absent: files, repair, skipping. The damaged bytes are the only evidence of how they got damaged.
-//! `tests/log.rs` and `tests/vectors_store.rs` guard it.
+//! Absent: files, repair, skipping. The damaged bytes are the only evidence of how they got
+//! damaged. `tests/log.rs` and `tests/vectors_store.rs` guard it.
 
 mod reader;
 
@@ -126,8 +126,8 @@ impl fmt::Display for Damage {
         if *nul_run > 0 {
             write!(
                 f,
-                ": it holds a run of {nul_run} NUL bytes, which a file system leaves where data never \
-                 reached the disk"
+                ": it holds a run of {nul_run} NUL bytes, which a file system leaves where data \
+                 never reached the disk"
             )?;
         }
         Ok(())
@@ -247,8 +247,8 @@ impl Partial {
     }
 }
 
-/// Reads a log from chunks of any size. Two scanners are equal when they stand at the same place with
-/// the same unfinished line.
+/// Reads a log from chunks of any size. Two scanners are equal when they stand at the same place
+/// with the same unfinished line.
 pub struct Scanner {
     line_bytes_max: usize,
     /// How many lines have ended.
@@ -291,7 +291,8 @@ impl Scanner {
         self.offset
     }
 
-    /// Forgets the bytes of a line that has not ended, and so stands at the end of the last sound one.
+    /// Forgets the bytes of a line that has not ended, and so stands at the end of the last sound
+    /// one.
     pub fn rewind(&mut self) {
         self.partial.clear();
     }
@@ -300,8 +301,8 @@ impl Scanner {
     ///
     /// # Errors
     ///
-    /// The first damage, or what `visit` refused a record with. The scanner then stands at the end of
-    /// the last line that was read and visited, having forgotten the rest of the chunk.
+    /// The first damage, or what `visit` refused a record with. The scanner then stands at the end
+    /// of the last line that was read and visited, having forgotten the rest of the chunk.
     pub fn feed<E>(
         &mut self,
         chunk: &[u8],

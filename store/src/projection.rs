@@ -1,18 +1,18 @@
 //! The fast fold: what decisions ask, in O(1) work an event.
 //!
-//! Contract. The same answers as the reference [`State`](gaia_bus_model::state::State) to everything a
-//! [`View`] is asked, and the same status of every actor, on any log that folds. It keeps where a
-//! message stands in the log and not its text; a decision that needs bodies gets them through
-//! [`WithBodies`], built from the raw lines by [`Projection::body`].
+//! Contract. The same answers as the reference [`State`](gaia_bus_model::state::State) to
+//! everything a [`View`] is asked, and the same status of every actor, on any log that folds. It
+//! keeps where a message stands in the log and not its text; a decision that needs bodies gets them
+//! through [`WithBodies`], built from the raw lines by [`Projection::body`].
 //!
 //! Ageing is computed when asked. After a record with a readable time every actor is judged against
 //! that time, so a status is a function of two times, but for one case: a record whose own time is
-//! unreadable changes when its actor was last seen and ages nobody, so what the actor was before stands
-//! until the next readable time. That is [`Actor::frozen`].
+//! unreadable changes when its actor was last seen and ages nobody, so what the actor was before
+//! stands until the next readable time. That is [`Actor::frozen`].
 //!
 //! The price of order: an id that is delivered k times costs O(k log n) when its acknowledgement
-//! changes, because every place in every inbox comes and goes with it. No build of ours delivers an id
-//! twice.
+//! changes, because every place in every inbox comes and goes with it. No build of ours delivers an
+//! id twice.
 //!
 //! Absent: texts, kinds, capabilities, snapshots (those are [`archive`](crate::archive)'s), time.
 //! Guarded by `tests/projection.rs` (against the reference) and `tests/vectors_store.rs`.
@@ -118,8 +118,8 @@ struct Actor {
     frozen: Option<(Status, u64)>,
 }
 
-/// What is pending for an owner, registered or not: the place of the message, by arrival. Arrivals are
-/// numbered through the whole log.
+/// What is pending for an owner, registered or not: the place of the message, by arrival. Arrivals
+/// are numbered through the whole log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Inbox {
     pending: BTreeMap<u64, usize>,
@@ -157,8 +157,8 @@ struct Message {
     /// What was stamped since. One record may stamp many messages, so they share it.
     delivered_at: Option<Arc<Json>>,
     ack: Option<Box<Ack>>,
-    /// Whether the first stamp came before the first acknowledgement: where a record lacks the keys,
-    /// they are added in the order of events.
+    /// Whether the first stamp came before the first acknowledgement: where a record lacks the
+    /// keys, they are added in the order of events.
     is_delivered_first: bool,
 }
 
@@ -265,8 +265,8 @@ impl Projection {
         self.messages.get(message_id.as_bytes()).map(|message| message.line)
     }
 
-    /// A stored message as it stands, from the line at its [span](Self::span_of). Nothing when there is
-    /// no such message or when the line is not its record.
+    /// A stored message as it stands, from the line at its [span](Self::span_of). Nothing when
+    /// there is no such message or when the line is not its record.
     #[must_use]
     pub fn body(&self, message_id: &Text, line: &[u8]) -> Option<Object> {
         let message = self.messages.get(message_id.as_bytes())?;

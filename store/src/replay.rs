@@ -2,14 +2,14 @@
 //!
 //! Contract. A call reads the *whole* file, inside the lock: [`Replay::begin`], then
 //! [`feed`](Replay::feed) with every chunk, then [`finish`](Replay::finish). Bytes that an earlier
-//! call validated are only digested, and their 128-bit digest is compared before anything behind them
-//! is looked at; the rest is scanned and applied. So a process that stays up pays for the read of the
-//! file and for the new tail, and nothing is ever decided from a cache that this very call has not
-//! proven: until the prefix is proven, [`Replay::is_proven`] is false.
+//! call validated are only digested, and their 128-bit digest is compared before anything behind
+//! them is looked at; the rest is scanned and applied. So a process that stays up pays for the read
+//! of the file and for the new tail, and nothing is ever decided from a cache that this very call
+//! has not proven: until the prefix is proven, [`Replay::is_proven`] is false.
 //!
-//! State. What is known (length, line count, digest, fold) always covers exactly the lines that were
-//! validated and applied, also after any fault: the next call verifies that prefix again. A fault
-//! stands until the next [`begin`](Replay::begin).
+//! State. What is known (length, line count, digest, fold) always covers exactly the lines that
+//! were validated and applied, also after any fault: the next call verifies that prefix again. A
+//! fault stands until the next [`begin`](Replay::begin).
 //!
 //! A digest is no proof against someone who searches for a collision; whoever can do that can write
 //! the log anyway (trust is positional).

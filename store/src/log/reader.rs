@@ -6,8 +6,8 @@
 //! ([`ReadFault::TooDeep`]; the rest is still read, so that "otherwise JSON" is known), or when an
 //! object at any depth holds a key twice, compared decoded ([`ReadFault::DuplicateKey`]).
 //!
-//! The tape holds eight bytes a value. It and the two stacks are reused from line to line, so that a
-//! line of the usual kind costs no allocation at all.
+//! The tape holds eight bytes a value. It and the two stacks are reused from line to line, so that
+//! a line of the usual kind costs no allocation at all.
 //!
 //! Absent: recursion over input (open containers are a stack; below the limit only one bit each),
 //! conversion of numbers, and any tolerance. `tests/log.rs` guards it, against `serde_json` too.
@@ -40,8 +40,8 @@ pub enum ReadFault {
     /// More than [`DEPTH_MAX`] levels of arrays and objects.
     #[error("the value nests deeper than {DEPTH_MAX} levels")]
     TooDeep,
-    /// A key stands twice in one object. The value is what ECMAScript's `JSON.parse` makes of it: the
-    /// last one wins, in the place of the first.
+    /// A key stands twice in one object. The value is what ECMAScript's `JSON.parse` makes of it:
+    /// the last one wins, in the place of the first.
     #[error("a key is given twice")]
     DuplicateKey {
         /// What was read.
@@ -237,8 +237,8 @@ pub(super) struct Tape {
 }
 
 impl Tape {
-    /// Reads one value with nothing but white space around it. After [`TapeFault::DuplicateKey`] the
-    /// tape holds all that was read, doubled keys too.
+    /// Reads one value with nothing but white space around it. After [`TapeFault::DuplicateKey`]
+    /// the tape holds all that was read, doubled keys too.
     pub(super) fn read(&mut self, text: &str) -> Result<(), TapeFault> {
         if self.nodes.capacity() > NODES_KEPT_MAX {
             self.nodes = Vec::new();
@@ -352,8 +352,8 @@ impl Tape {
         }
     }
 
-    /// Opens a container. One that is too deep dooms the text, so nothing is recorded from there on:
-    /// what remains is to learn whether the rest is JSON.
+    /// Opens a container. One that is too deep dooms the text, so nothing is recorded from there
+    /// on: what remains is to learn whether the rest is JSON.
     fn enter(&mut self, kind: Kind, at: &mut Cursor<'_>) {
         self.nesting.push(kind == Kind::Object);
         if self.nesting.depth > DEPTH_MAX {
@@ -410,9 +410,9 @@ impl Iterator for Keys<'_> {
     }
 }
 
-/// Whether a key stands twice in an object. A filter of 64 bits spares nearly every comparison among
-/// few plain keys; many keys, or escaped ones, are decoded and sorted, so that 100,000 keys cost no
-/// more than n log n.
+/// Whether a key stands twice in an object. A filter of 64 bits spares nearly every comparison
+/// among few plain keys; many keys, or escaped ones, are decoded and sorted, so that 100,000 keys
+/// cost no more than n log n.
 fn holds_twins(text: &str, keys: Keys<'_>) -> bool {
     let mut filter = 0_u64;
     for (count, key) in keys.clone().enumerate() {
@@ -806,7 +806,8 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// As a value of its own, verbatim. Recurses over at most [`DEPTH_MAX`] levels: a tape has no more.
+    /// As a value of its own, verbatim. Recurses over at most [`DEPTH_MAX`] levels: a tape has no
+    /// more.
     #[must_use]
     pub fn to_json(self) -> Json {
         let node = self.node();
@@ -833,8 +834,9 @@ impl<'a> Value<'a> {
         self.text.get(node.start()..node.link()).unwrap_or_default()
     }
 
-    /// The bytes of the value's canonical JSON ([`Json::write`]), without writing it. A leaf takes its own bytes, a container two brackets, and every node but
-    /// the outermost and the first of a container has one comma or colon before it.
+    /// The bytes of the value's canonical JSON ([`Json::write`]), without writing it. A leaf takes
+    /// its own bytes, a container two brackets, and every node but the outermost and the first of a
+    /// container has one comma or colon before it.
     #[must_use]
     pub fn canonical_bytes(self) -> u64 {
         let root = self.node();
