@@ -9,7 +9,10 @@
 //! `GAIA_BUS_CLIENTS` says, by default in `target/clients`. Without them a test says so and passes,
 //! unless `GAIA_BUS_REQUIRE_CLIENTS` is set to `1`. rmcp's client needs no installation.
 //!
-//! Cannot see: the agents that use these clients (`tests/clients/agents` runs two of them), and
+//! Two real agents take part where `GAIA_BUS_AGENTS` names a directory to install them in; they are
+//! too large to ask of everyone. `clients/agents.txt` holds what they printed.
+//!
+//! Cannot see: what a model makes of the tools' descriptions (the agents' models are scripted), and
 //! input that no client would send (`tests/mcp.rs`).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -19,6 +22,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use gaia_bus::log::read_value;
+use gaia_bus_model::invariant;
+use gaia_bus_model::json::Object;
 use rmcp::model::{CallToolRequestParams, ProtocolVersion};
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt};
 use rmcp::transport::TokioChildProcess;
@@ -336,4 +342,48 @@ fn judge_checks(results: &Path, scenario: &str, printed: &str) {
         }
     }
     assert!(passed > 0, "{scenario}: nothing was checked");
+}
+
+/// What Claude Code and Codex leave in the log, record by record.
+const AGENTS_LOG: [&str; 13] = [
+    "actor.registered",
+    "actor.registered",
+    "message.sent",
+    "inbox.polled",
+    "message.acked",
+    "message.sent",
+    "authority.denied",
+    "message.sent",
+    "work.handed-off",
+    "inbox.polled",
+    "message.acked",
+    "message.acked",
+    "actor.heartbeat",
+];
+
+#[test]
+fn claude_code_and_codex_register_exchange_and_hand_over_on_one_log() {
+    let Some(agents) = std::env::var_os("GAIA_BUS_AGENTS") else {
+        eprintln!("skipped: GAIA_BUS_AGENTS names no directory with agents");
+        return;
+    };
+    let Some(clients) = clients_dir() else { return };
+    let data = tempfile::tempdir().unwrap();
+    let data_dir = data.path().join("data");
+    let mut command = Command::new(tests_dir().join("clients/agents"));
+    command.arg(SERVER).arg(&data_dir).arg(clients).arg(agents);
+    output_of(&mut command);
+    let log = std::fs::read(data_dir.join("events.jsonl")).unwrap();
+    let records: Vec<Object> = log
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| read_value(line).unwrap().as_object().unwrap().clone())
+        .collect();
+    let types: Vec<String> =
+        records.iter().map(|record| record.get_text("type").unwrap().to_string()).collect();
+    assert_eq!(types, AGENTS_LOG);
+    for invariant in invariant::ALWAYS.iter().chain([&invariant::BATCH_WHOLE]) {
+        assert_eq!((invariant.holds)(&records), Ok(()), "{}", invariant.name);
+    }
+    assert!(!data_dir.join("events.lock").exists());
 }
