@@ -14,6 +14,11 @@
 //! | [`crash`] | every call x every injury x what comes next, simulated |
 //! | [`controls`] | planted faults x checkers x smallest bounds |
 //! | [`runs`] | the explorations that are made, with their pinned numbers |
+//! | [`conform`] | several real buses on one real directory against the reference; [`strategy`], [`damage`] |
+//! | [`history`] | whether one order explains what callers were told; [`processes`] makes such histories |
+//! | [`crash_real`] | kills, errnos and power cuts at every system call of the shipped [`program`] |
+//! | [`fuzzing`] | what the fuzz targets do with bytes; [`corpus`] makes their named seeds |
+//! | [`report`] | what a check came to: one row of the gate's table |
 //! | [`story`] | a sequence of moves, told in words |
 //!
 //! # What never happens here
@@ -24,16 +29,27 @@
 //!
 //! This crate is the proof, not the product: it may panic where its own bookkeeping would be wrong.
 
+pub mod chance;
+pub mod conform;
 pub mod controls;
+pub mod corpus;
 pub mod crash;
+pub mod crash_real;
+pub mod damage;
 pub mod disk;
 pub mod explore;
+pub mod fuzzing;
+pub mod history;
 pub mod interleave;
 pub mod invariant;
+pub mod processes;
+pub mod program;
 pub mod reading;
+pub mod report;
 pub mod runs;
 pub mod scene;
 pub mod shared;
 pub mod small;
 pub mod story;
+pub mod strategy;
 pub mod worker;

@@ -1,20 +1,33 @@
-//! `gaia-bus-harness`: the gate, and the stories that the checkers tell.
+//! `gaia-bus-harness`: the gate, and the stories that the checkers tell. Called as `gaia-bus` it is the
+//! bus, so that a check can run the shipped entry point without looking for another executable.
 
 use std::process::ExitCode;
 
-use gaia_bus_harness::story;
+use gaia_bus_harness::{corpus, program, story};
 
 const USAGE: &str = "\
 usage: gaia-bus-harness gate --story NAME
+       gaia-bus-harness corpus DIRECTORY
 
   --story stale-lock   the shortest ways in which breaking a stale lock goes wrong, call by call
+  corpus DIRECTORY     writes the named seeds of the fuzz targets
 ";
 
 fn main() -> ExitCode {
+    if program::is_called_as_bus() {
+        return gaia_bus::cli::main();
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let told = match arguments.as_slice() {
         ["gate", "--story", name] => story::tell_of(name),
+        ["corpus", directory] => match corpus::write(directory.as_ref()) {
+            Ok(count) => Some(format!("{count} seeds written to {directory}")),
+            Err(error) => {
+                eprintln!("{directory}: {error}");
+                return ExitCode::FAILURE;
+            }
+        },
         _ => None,
     };
     match told {
