@@ -576,7 +576,8 @@ impl World {
             What::Record(record) => {
                 let unreplayable = self.fold.clone().apply(record).expect_err("it does not fold");
                 let line = u64::try_from(sound + 1).expect("few");
-                Failure::LogUnreplayable { line, reason: unreplayable.to_string() }
+                let offset = u64::try_from(offset).expect("small");
+                Failure::LogUnreplayable { line, offset, reason: unreplayable.to_string() }
             }
         })
     }
