@@ -502,6 +502,9 @@ impl<'a> Rig<'a> {
             }
             Err(failure) => {
                 self.count("failure", failure.code());
+                if let Failure::LockLeft { .. } = failure {
+                    self.count("outcome", "failed, and the lock left too");
+                }
                 if let Some(corrupt) = failure.corruption() {
                     self.count("damage", corrupt.kind);
                 }
@@ -648,7 +651,8 @@ pub fn not_met(coverage: &Coverage) -> Vec<String> {
     let damage = crate::damage::KINDS.map(|kind| ("damage", kind.as_str().to_owned()));
     let others = ["not-a-file", "unreplayable"].map(|kind| ("damage", kind.to_owned()));
     let failures = Failure::CODES.map(|code| ("failure", code.to_owned()));
-    let outcomes = ["answered", "lock not released"].map(|name| ("outcome", name.to_owned()));
+    let outcomes = ["answered", "lock not released", "failed, and the lock left too"]
+        .map(|name| ("outcome", name.to_owned()));
     verbs
         .into_iter()
         .chain(refusals)

@@ -492,8 +492,9 @@ impl World {
             let Some(Fault::Fails(times, errno)) = faults.at(point) else { continue };
             if times > retries {
                 self.lock = Lock::Left { owner, marked: false };
-                *not_released = Some(disk_error(errno));
-                break;
+                let error = disk_error(errno);
+                *not_released = Some(error.clone());
+                return result.map_err(|cause| lock_left(cause, error));
             }
             retries -= times;
         }
@@ -510,7 +511,7 @@ impl World {
                 None => return Ok(()),
                 Some(error) => {
                     self.lock = Lock::Left { owner: false, marked: false };
-                    Failure::Io { doing: "opening the new lock", error }
+                    lock_left(io("opening the new lock", error.clone()), error)
                 }
             },
             (_, Some(error)) => Failure::LockUnavailable { error },
@@ -733,10 +734,15 @@ fn io(doing: &'static str, error: DiskError) -> Failure {
     Failure::Io { doing, error }
 }
 
+/// The command failed, and its lock is left too.
+fn lock_left(cause: Failure, error: DiskError) -> Failure {
+    Failure::LockLeft { cause: Box::new(cause), error }
+}
+
 /// What a process that stays up answers ever after.
 fn lasting(failure: &Failure) -> Option<Failure> {
-    match failure {
-        Failure::HistoryRewritten { .. } => Some(failure.clone()),
+    match failure.cause() {
+        rewritten @ Failure::HistoryRewritten { .. } => Some(rewritten.clone()),
         Failure::WriteUnconfirmed { .. } => Some(Failure::LockTimeout {
             waited_ms: 0,
             owner: "this process keeps it on purpose, since an earlier write of its own is \
