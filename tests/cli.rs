@@ -12,7 +12,7 @@ mod binary;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::process::Stdio;
 
@@ -439,4 +439,104 @@ fn tools_are_the_six_verbs() {
         "{\"ok\":true,\"result\":[\"register\",\"send\",\"inbox\",\"ack\",\"heartbeat\",\
          \"handoff\"],\"count\":6}\n"
     );
+}
+
+#[test]
+fn a_pipe_that_somebody_made_non_blocking_gets_the_whole_answer() {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::fs::{OFlags, fcntl_setfl};
+
+    let bench = two_actors();
+    let text = "x".repeat(60_000);
+    for _ in 0..4 {
+        bench.ok(&["send", "--from", "gaia", "--to", "gaia", "--text", &text]);
+    }
+    let whole = bench.log_bytes();
+    for arguments in [vec!["events"], vec!["inbox", "--actorId", "gaia"]] {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        fcntl_setfl(&writer, OFlags::NONBLOCK).unwrap();
+        let ours = writer.try_clone().unwrap();
+        let child =
+            bench.command(&arguments).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+        // Nobody reads until the pipe is full, so that the command has met with "would block".
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        while poll(&mut [PollFd::new(&ours, PollFlags::OUT)], Some(&now)).unwrap() > 0 {
+            std::thread::yield_now();
+        }
+        // The control: in such a pipe a write does fail by now.
+        let error = (&ours).write(b"x").unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
+        drop(ours);
+        let mut shown = Vec::new();
+        reader.read_to_end(&mut shown).unwrap();
+        let done = Done::of(child.wait_with_output().unwrap());
+        assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{arguments:?}");
+        if arguments == ["events"] {
+            assert_eq!(shown, whole);
+        } else {
+            let answer: Value = serde_json::from_slice(&shown).unwrap();
+            let pending = answer["result"]["pending"].as_array().unwrap();
+            assert_eq!(pending.len(), 4);
+            assert!(pending.iter().all(|message| message["text"] == json!(text)));
+        }
+    }
+}
+
+/// Runs a command whose lock cannot be removed: something is put into it while it is held. Until
+/// that was quick enough, it is run again.
+fn run_with_a_lock_that_stays(arguments: &[&str]) -> (Bench, Done) {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    loop {
+        let bench = Bench::with_log(LESSON);
+        let over = AtomicBool::new(false);
+        let done = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let planted = bench.lock().join("planted");
+                while !over.load(Ordering::Relaxed) && File::create_new(&planted).is_err() {
+                    std::hint::spin_loop();
+                }
+            });
+            let mut command = bench.command(arguments);
+            command.env("GAIA_INTERAGENT_LOCK_RELEASE_RETRIES", "0");
+            let done = Done::of(command.output().unwrap());
+            over.store(true, Ordering::Relaxed);
+            done
+        });
+        if bench.lock().exists() {
+            return (bench, done);
+        }
+    }
+}
+
+#[test]
+fn a_lock_that_could_not_be_released_is_said_by_every_command() {
+    for (arguments, code) in [
+        (&["state"][..], 0),
+        (&["status"], 0),
+        (&["doctor"], 3),
+        (&["verify"], 0),
+        (&["initialize"], 0),
+        (&["initialize", "--apply"], 0),
+        (&["heartbeat", "--actorId", "act-0001"], 0),
+        (&["heartbeat", "--actorId", "nobody"], 1),
+    ] {
+        let (bench, done) = run_with_a_lock_that_stays(arguments);
+        assert_eq!(done.code, code, "{arguments:?}: {done:?}");
+        let document = done.json();
+        assert_eq!(document["lockReleased"], json!(false), "{arguments:?}");
+        assert_eq!(document["ok"], json!(code == 0), "{arguments:?}");
+        assert!(done.stderr.contains("could not be removed"), "{arguments:?}: {done:?}");
+        assert!(!done.stderr.contains("succeeded"), "{done:?}");
+        if code == 1 {
+            assert!(done.stderr.contains("nobody"), "the refusal is said too: {done:?}");
+        }
+        if arguments == ["doctor"] {
+            assert_eq!(document["lock"]["path"], json!(bench.lock()));
+            assert!(document["error"].as_str().unwrap().contains("could not be removed"));
+            assert!(document["recovery"].as_array().unwrap().len() > 2, "{document}");
+        }
+        // The control: with a lock that goes, nothing is said of it.
+        let document = Bench::with_log(LESSON).run(arguments).json();
+        assert_eq!(document.get("lockReleased"), None, "{arguments:?}");
+    }
 }

@@ -14,11 +14,13 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod binary;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use gaia_bus::config::destination::{Destination, PROTECTED, Refusal, place};
+use gaia_bus::config::destination::{Destination, PROTECTED, Refusal, Territory, place, try_place};
 use tempfile::TempDir;
 
 /// A home directory in a directory of its own, which resolves to itself.
@@ -26,6 +28,7 @@ struct Scene {
     _dir: TempDir,
     base: PathBuf,
     home: PathBuf,
+    territory: Territory,
 }
 
 impl Scene {
@@ -34,7 +37,8 @@ impl Scene {
         let base = dir.path().canonicalize().unwrap();
         let home = base.join("home");
         fs::create_dir(&home).unwrap();
-        Scene { _dir: dir, base, home }
+        let territory = bare(Some(&home));
+        Scene { _dir: dir, base, home, territory }
     }
 
     /// With every protected root there, and a file in each that is a directory.
@@ -76,9 +80,9 @@ impl Scene {
     }
 
     fn write(&self, out: &Path, force: bool) -> Result<PathBuf, Refusal> {
-        let home = Some(self.home.as_path());
-        let destination = Destination::judge(out, "config.toml", home, force)?;
-        destination.write(b"ours", home, force)?;
+        let destination = Destination::judge(out, "config.toml", &self.territory, force)?;
+        let warning = destination.write(b"ours", &self.territory, force)?;
+        assert_eq!(warning, None);
         Ok(destination.file().to_owned())
     }
 
@@ -112,6 +116,11 @@ impl Scene {
     }
 }
 
+/// The territory of a home directory, and of an environment that moves nothing.
+fn bare(home: Option<&Path>) -> Territory {
+    Territory::of(home, &|_| None)
+}
+
 fn spelled(parts: &[&str]) -> PathBuf {
     PathBuf::from(parts.concat())
 }
@@ -124,7 +133,9 @@ fn every_protected_root_is_refused_in_every_spelling() {
     symlink("link-to-home", scene.base.join("link-to-link")).unwrap();
     fs::create_dir_all(scene.home.join("project/sub")).unwrap();
     for name in PROTECTED {
-        symlink(scene.home.join(name), scene.base.join(format!("to{name}"))).unwrap();
+        symlink(scene.home.join(name), scene.base.join(format!("to{}", name.replace('/', "-"))))
+            .unwrap();
+        let link = name.replace('/', "-");
         for inside in ["", "/", "/.", "//", "/deep", "/deep/er", "/not/there/yet", "/deep/../deep"]
         {
             if name.ends_with(".json") && !["", "/", "/.", "//"].contains(&inside) {
@@ -139,8 +150,8 @@ fn every_protected_root_is_refused_in_every_spelling() {
                 spelled(&[home, "/project/none/../../", name, inside]),
                 spelled(&[base, "/link-to-home/", name, inside]),
                 spelled(&[base, "/link-to-link/", name, inside]),
-                spelled(&[base, "/to", name, inside]),
-                spelled(&["/..", base, "/none/../to", name, inside]),
+                spelled(&[base, "/to", &link, inside]),
+                spelled(&["/..", base, "/none/../to", &link, inside]),
             ] {
                 if name.ends_with(".json") && !inside.is_empty() {
                     // The root is a file here, so the operating system itself says no to a path in
@@ -242,6 +253,9 @@ fn odd_spellings_of_allowed_places_stay_writable() {
         ".agents-2",
         "project/.codex",
         "project/.gemini/deep",
+        ".config",
+        ".config/opencode-2",
+        "project/.config/opencode",
         "\u{e9}",
         "-x",
         "a b",
@@ -256,10 +270,10 @@ fn odd_spellings_of_allowed_places_stay_writable() {
 fn a_relative_path_is_judged_from_the_working_directory() {
     let relative = Path::new("some/where");
     let home = std::env::current_dir().unwrap().join("some");
-    let judged = Destination::judge(relative, "config.toml", Some(&home), false).unwrap();
+    let judged = Destination::judge(relative, "config.toml", &bare(Some(&home)), false).unwrap();
     let here = std::env::current_dir().unwrap().canonicalize().unwrap();
     assert_eq!(judged.file(), here.join("some/where/config.toml"));
-    let refused = Destination::judge(Path::new("some/.codex"), "x", Some(&home), false);
+    let refused = Destination::judge(Path::new("some/.codex"), "x", &bare(Some(&home)), false);
     assert!(matches!(refused, Err(Refusal::Protected { .. })));
 }
 
@@ -267,7 +281,7 @@ fn a_relative_path_is_judged_from_the_working_directory() {
 fn without_a_home_directory_nothing_is_written() {
     let scene = Scene::new();
     for home in [None, Some(Path::new(""))] {
-        let judged = Destination::judge(&scene.base, "config.toml", home, true);
+        let judged = Destination::judge(&scene.base, "config.toml", &bare(home), true);
         assert!(matches!(judged, Err(Refusal::HomeUnknown)));
     }
 }
@@ -317,7 +331,7 @@ fn a_write_that_fails_leaves_nothing_behind() {
     let before = scene.contents();
     let long = "x".repeat(300);
     let out = scene.base.join("made/by/us");
-    let home = Some(scene.home.as_path());
+    let home = &scene.territory;
     // The name of the draft is longer than a file system allows, once the directories are there.
     let name = "x".repeat(250);
     let judged = Destination::judge(&out, &name, home, false).unwrap();
@@ -336,7 +350,100 @@ fn a_file_that_comes_into_being_meanwhile_is_not_overwritten() {
     let scene = Scene::new();
     let file = scene.base.join("receipt.json");
     place(&file, b"first", false).unwrap();
-    assert!(matches!(place(&file, b"second", false), Err(Refusal::Exists(_))));
+    for again in [place(&file, b"second", false).map(drop), try_place(&file)] {
+        assert!(matches!(again, Err(Refusal::Exists(_))));
+    }
     assert_eq!(fs::read(&file).unwrap(), b"first");
     assert_eq!(fs::read_dir(&scene.base).unwrap().count(), 2, "no draft is left");
+}
+
+#[test]
+fn places_that_the_environment_gives_to_a_client_are_refused_too() {
+    let mut scene = Scene::new();
+    let base = scene.base.clone();
+    fs::create_dir_all(base.join("xdg/opencode/deep")).unwrap();
+    fs::create_dir(base.join("codex")).unwrap();
+    symlink("codex", base.join("link-to-codex")).unwrap();
+    let places = ["xdg/opencode", "xdg//opencode/deep", "codex", "link-to-codex/in", "claude/./x"];
+    // The control: nothing is special about them until the environment says so.
+    for place in places {
+        assert!(Destination::judge(&base.join(place), "x", &scene.territory, false).is_ok());
+    }
+    let environment = |name: &str| match name {
+        "XDG_CONFIG_HOME" => Some(base.join("xdg").into()),
+        "CODEX_HOME" => Some(base.join("link-to-codex").into()),
+        "CLAUDE_CONFIG_DIR" => Some(base.join("claude").into()),
+        _ => None,
+    };
+    scene.territory = Territory::of(Some(&scene.home), &environment);
+    for place in places {
+        let refusal = scene.refuses(base.join(place));
+        assert!(matches!(refusal, Refusal::Protected { .. }), "{place}: {refusal}");
+    }
+    // Moving a place frees nothing, and what is beside it stays writable.
+    scene.refuses(scene.home.join(".config/opencode"));
+    for place in ["xdg", "codex-2", "xdg/opencode2"] {
+        scene.allows(base.join(place), base.join(place));
+    }
+    // A variable that is empty is none.
+    let empty = Territory::of(Some(&scene.home), &|_| Some("".into()));
+    assert_eq!(empty, bare(Some(&scene.home)));
+}
+
+#[test]
+fn a_file_that_a_clients_own_settings_lead_to_is_refused() {
+    let scene = Scene::furnished();
+    let dotfiles = scene.base.join("dotfiles");
+    fs::create_dir(&dotfiles).unwrap();
+    let settings = scene.home.join(".codex/config.toml");
+    // The control: as long as the settings are a file of their own.
+    scene.allows(&dotfiles, &dotfiles);
+    fs::rename(&settings, dotfiles.join("config.toml")).unwrap();
+    symlink("../../dotfiles/config.toml", &settings).unwrap();
+    symlink("dotfiles", scene.base.join("link")).unwrap();
+    for out in ["dotfiles", "none/../dotfiles/.", "link"] {
+        let refusal = scene.refuses(scene.base.join(out));
+        assert!(matches!(refusal, Refusal::Settings { .. }), "{out}: {refusal}");
+    }
+    // One that leads to what is not there yet leads there all the same.
+    fs::remove_file(dotfiles.join("config.toml")).unwrap();
+    assert!(matches!(scene.refuses(&dotfiles), Refusal::Settings { .. }));
+    let other = Destination::judge(&dotfiles, "opencode.json", &scene.territory, false);
+    assert!(other.is_ok(), "only that file");
+    scene.allows(dotfiles.join("in"), dotfiles.join("in"));
+}
+
+#[test]
+fn a_place_that_is_tried_is_left_as_it_was() {
+    let scene = Scene::new();
+    let before = scene.contents();
+    try_place(&scene.base.join("receipt.json")).unwrap();
+    let refusal = try_place(&scene.base.join("none/receipt.json")).unwrap_err();
+    assert_eq!(refusal.exit_code(), 3, "{refusal}");
+    assert_eq!(scene.contents(), before);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_that_is_gone_is_named_in_no_configuration() {
+    use std::os::fd::AsRawFd;
+    use std::process::Command;
+
+    let shipped = Path::new(env!("CARGO_BIN_EXE_gaia-bus"));
+    // A second name of the program: a copy would be held open for writing by whoever forks now.
+    let dir = tempfile::tempdir_in(shipped.parent().unwrap()).unwrap();
+    let name = dir.path().join("gaia-bus");
+    fs::hard_link(shipped, &name).unwrap();
+    let program = fs::File::open(&name).unwrap();
+    let run = || {
+        let mut command = Command::new(format!("/proc/self/fd/{}", program.as_raw_fd()));
+        command.args(["config", "--client", "codex", "--data-dir"]).arg(dir.path().join("data"));
+        binary::Done::of(command.output().unwrap())
+    };
+    let there = run();
+    assert_eq!(there.code, 0, "{there:?}");
+    fs::remove_file(&name).unwrap();
+    let gone = run();
+    assert_eq!((gone.code, gone.stdout.as_slice()), (2, b"".as_slice()), "{gone:?}");
+    assert!(gone.stderr.contains("removed or replaced"), "{gone:?}");
 }

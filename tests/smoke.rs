@@ -102,3 +102,40 @@ fn an_artifact_that_is_not_there_is_a_failure_before_anything_is_done() {
     assert_eq!(done.code, 3, "{done:?}");
     assert!(!bench.data.exists());
 }
+
+#[test]
+fn a_receipt_without_a_place_is_refused_before_anything_is_done() {
+    let bench = Bench::new();
+    for (place, code) in [("none/receipt.json", 3), ("data/receipt.json", 3), (".", 1)] {
+        let done = smoke(&bench, &["--out", place]);
+        assert_eq!(done.code, code, "{place}: {done:?}");
+        assert_eq!(fs::read_dir(bench.outside()).unwrap().count(), 0, "{place}");
+    }
+}
+
+#[test]
+fn an_exchange_that_breaks_off_does_not_claim_that_nothing_was_written() {
+    let bench = Bench::new();
+    let mut command = bench.command(&["smoke", "--data-dir", bench.data.to_str().unwrap()]);
+    let done = Done::of(command.env("GAIA_BUS_MAX_TEXT_BYTES", "10").output().unwrap());
+    assert_eq!(done.code, 1, "{done:?}");
+    assert_eq!(done.json()["ok"], false);
+    assert!(!bench.log_bytes().is_empty(), "something was written");
+}
+
+#[test]
+fn an_artifact_that_is_no_regular_file_is_refused_at_once() {
+    let bench = Bench::new();
+    let fifo = bench.outside().join("fifo");
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    for (artifact, found) in [
+        (fifo.to_str().unwrap(), "special file"),
+        ("/dev/zero", "special file"),
+        (".", "directory"),
+    ] {
+        let done = smoke(&bench, &["--artifact", artifact]);
+        assert_eq!(done.code, 1, "{done:?}");
+        assert!(done.stderr.contains(found), "{done:?}");
+        assert!(!bench.data.exists());
+    }
+}

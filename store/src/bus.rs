@@ -359,11 +359,11 @@ impl<D: Disk, E: Edge> Bus<D, E> {
         let path = self.settings.paths.lock.display();
         match lock {
             LockAfter::NotReleased(error) => Some(format!(
-                "the command succeeded, but its lock {path} could not be removed: {error}. Run \
+                "the command is done, but its lock {path} could not be removed: {error}. Run \
                  `gaia-bus doctor` for what to do"
             )),
             LockAfter::TakenAway => Some(format!(
-                "the command succeeded, but someone removed its lock {path} while it was held: stop \
+                "the command is done, but someone removed its lock {path} while it was held: stop \
                  whatever removes locks"
             )),
             LockAfter::NeverTaken | LockAfter::Released | LockAfter::Kept => None,

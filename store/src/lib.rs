@@ -16,6 +16,8 @@
 //! | [`report`] | what an operator is told: doctor, status, initialize, and the manual steps |
 //! | [`verify`] | is this bus built as it claims, and is this log worth citing as evidence? |
 //! | [`config`] | what a client needs to start the server, and where that may be written |
+//! | `output` | streams that wait for room although somebody has made them non-blocking |
+//! | `regular` | opening what somebody named, if it is a file |
 //! | [`smoke`], [`probe`] | the main job in one command; the client that it is played with |
 //!
 //! # What never happens here
@@ -48,8 +50,10 @@ pub mod failure;
 pub mod lock;
 pub mod log;
 pub mod mcp;
+mod output;
 pub mod probe;
 pub mod projection;
+mod regular;
 pub mod replay;
 pub mod report;
 pub mod settings;

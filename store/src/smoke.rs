@@ -4,12 +4,13 @@
 //! whose size and SHA-256 travel in the bodies; each message is read and acknowledged. Everything
 //! goes through one spawned `serve`, as a client's calls would. Then `verify --require-evidence`
 //! judges the log. The data directory is fresh: it is claimed by being made, and one that exists is
-//! refused. Nothing is overwritten.
+//! refused. Nothing is overwritten. The artifact and the place of the receipt are judged before
+//! that directory is made, so that what fails closed (3) has written nothing.
 //!
 //! Absent: a model, and code that runs. The roles are played by this program, and it says so.
 //! Guarded by `tests/smoke.rs`.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,7 @@ use sha2::{Digest, Sha256};
 use crate::bus::Bus;
 use crate::config::destination::{self, Refusal};
 use crate::probe::Probe;
+use crate::regular::{self, NotOpened};
 use crate::settings::{Paths, Settings, show_path};
 use crate::verify::product::{Product, look_at_server};
 use crate::verify::{Claim, Records, Report};
@@ -57,6 +59,14 @@ pub enum Trouble {
     /// The receipt cannot be written.
     #[error("the receipt: {0}")]
     Receipt(#[from] Refusal),
+    /// What the exchange is to be about is no file.
+    #[error("{} is a {found} and not a regular file", path.display())]
+    NotAFile {
+        /// What was named.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
+    },
     /// A file or directory cannot be used.
     #[error("{}: {error}", path.display())]
     Io {
@@ -65,7 +75,7 @@ pub enum Trouble {
         /// What the operating system said.
         error: io::Error,
     },
-    /// The exchange did not go through.
+    /// The exchange did not go through, or its receipt did not. Something was written by then.
     #[error("the exchange in {} broke off: {sentence}", data_dir.display())]
     Broken {
         /// Where the log lies.
@@ -76,13 +86,13 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// 1 where the answer is no, 3 where something failed.
+    /// 1 where the answer is no, 3 where something failed before anything was written.
     #[must_use]
     pub const fn exit_code(&self) -> u8 {
         match self {
-            Trouble::Taken(_) => 1,
+            Trouble::Taken(_) | Trouble::NotAFile { .. } | Trouble::Broken { .. } => 1,
             Trouble::Receipt(refusal) => refusal.exit_code(),
-            Trouble::Io { .. } | Trouble::Broken { .. } => 3,
+            Trouble::Io { .. } => 3,
         }
     }
 }
@@ -166,6 +176,9 @@ pub struct Receipt {
     pub evidence_gates_result: bool,
     /// [`NOTE`]
     pub note: &'static str,
+    /// What to say on stderr beside it.
+    #[serde(skip)]
+    pub warning: Option<String>,
 }
 
 impl Receipt {
@@ -211,10 +224,8 @@ impl Receipt {
 /// # Errors
 /// Why there is no receipt. A log that was begun stays where it is.
 pub fn run(request: &Request) -> Result<Receipt, Trouble> {
-    if let Some(receipt) = &request.receipt
-        && receipt.symlink_metadata().is_ok()
-    {
-        return Err(Refusal::Exists(receipt.clone()).into());
+    if let Some(receipt) = &request.receipt {
+        destination::try_place(receipt)?;
     }
     let artifact = digest(request.artifact.as_ref().unwrap_or(&request.binary))?;
     let data_dir = claim(request.data_dir.as_deref())?;
@@ -225,7 +236,7 @@ pub fn run(request: &Request) -> Result<Receipt, Trouble> {
     let (report, log) = judge(&request.binary, settings).map_err(broken)?;
     let all_arrived = exchange.iter().all(|message| message.read && message.acknowledged);
     let red = report.sections.iter().flat_map(|section| &section.checks).filter(|check| !check.ok);
-    let receipt = Receipt {
+    let mut receipt = Receipt {
         ok: report.ok && all_arrived,
         command: "smoke",
         data_dir: data_dir.clone(),
@@ -243,12 +254,14 @@ pub fn run(request: &Request) -> Result<Receipt, Trouble> {
         },
         evidence_gates_result: report.evidence_gates_result,
         note: NOTE,
+        warning: None,
     };
     if let Some(path) = &request.receipt {
         let mut text =
             serde_json::to_vec_pretty(&receipt).map_err(|error| broken(error.to_string()))?;
         text.push(b'\n');
-        destination::place(path, &text, false)?;
+        let placed = destination::place(path, &text, false);
+        receipt.warning = placed.map_err(|refusal| broken(format!("its receipt: {refusal}")))?;
     }
     Ok(receipt)
 }
@@ -258,7 +271,10 @@ fn io_at(path: &Path) -> impl FnOnce(io::Error) -> Trouble + '_ {
 }
 
 fn digest(path: &Path) -> Result<Digested, Trouble> {
-    let mut file = File::open(path).map_err(io_at(path))?;
+    let mut file = regular::open(path).map_err(|not_opened| match not_opened {
+        NotOpened::NotAFile(found) => Trouble::NotAFile { path: path.to_owned(), found },
+        NotOpened::Io(error) => io_at(path)(error),
+    })?;
     let mut hasher = Sha256::new();
     let mut bytes = 0;
     let mut chunk = vec![0; 64 * 1024];

@@ -366,3 +366,38 @@ fn a_client_that_has_stopped_reading_cannot_keep_the_server_alive() {
     assert_eq!(server.child.wait().unwrap().signal(), Some(Signal::SIGTERM as i32));
     assert!(!server.has_lock());
 }
+
+#[test]
+fn an_answer_into_a_pipe_that_somebody_made_non_blocking_is_whole() {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::fs::{OFlags, fcntl_setfl};
+
+    let dir = tempfile::tempdir().unwrap();
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    fcntl_setfl(&writer, OFlags::NONBLOCK).unwrap();
+    let ours = writer.try_clone().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_gaia-bus"))
+        .arg("--data-dir")
+        .arg(dir.path().join("data"))
+        .arg("serve")
+        .stdin(Stdio::piped())
+        .stdout(writer)
+        .spawn()
+        .unwrap();
+    let send = format!(r#"{{"from":"gaia","to":"gaia","text":"{}"}}"#, "x".repeat(100_000));
+    let inbox = call(2, "inbox", r#"{"actorId":"gaia"}"#);
+    let requests = [register(0), call(1, "send", &send), inbox, register(3)];
+    child.stdin.take().unwrap().write_all(format!("{}\n", requests.join("\n")).as_bytes()).unwrap();
+    // Nobody reads until the pipe is full, so that the server has met with "would block".
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    while poll(&mut [PollFd::new(&ours, PollFlags::OUT)], Some(&now)).unwrap() > 0 {
+        std::thread::yield_now();
+    }
+    let error = (&ours).write(b"x").unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock, "the control");
+    drop(ours);
+    let mut said = String::new();
+    reader.read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(said.lines().map(id_of).collect::<Vec<_>>(), [0, 1, 2, 3]);
+}

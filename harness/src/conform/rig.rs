@@ -523,7 +523,7 @@ impl<'a> Rig<'a> {
 
     fn warning(&self, error: &DiskError) -> String {
         format!(
-            "the command succeeded, but its lock {} could not be removed: {error}. Run \
+            "the command is done, but its lock {} could not be removed: {error}. Run \
              `gaia-bus doctor` for what to do",
             self.paths.lock.display()
         )

@@ -8,7 +8,7 @@ use clap::builder::ValueParser;
 use serde::Serialize;
 
 use super::{Call, Console, OK, Usage, after_help, flag, switch, this_program};
-use crate::config::destination::{Destination, Refusal};
+use crate::config::destination::{Destination, Refusal, Territory};
 use crate::config::ecosystem::{self, Decision, Ruling, ruling};
 use crate::config::{Client, TOOL_TIMEOUT_SEC, render, startup_timeout_sec};
 use crate::settings::show_path_if_any;
@@ -60,7 +60,16 @@ pub(super) fn run(call: &Call<'_>, console: &mut Console<'_>) -> Result<u8, Usag
     let Some(client) = Client::from_name(wanted) else { return no_client(wanted, console) };
     let settings = call.settings()?;
     let data_dir = absolute(&settings.paths.data_dir)?;
-    let content = render(client, &this_program()?, &data_dir, settings.lock_timeout)
+    let binary = this_program()?;
+    if !binary.exists() {
+        // Linux says so by a path that ends in " (deleted)", which no client could start.
+        return Err(Usage(format!(
+            "{}: this program was removed or replaced since it was started; run the installed one \
+             again",
+            binary.display()
+        )));
+    }
+    let content = render(client, &binary, &data_dir, settings.lock_timeout)
         .map_err(|error| Usage(error.to_string()))?;
     let out = call.matches.get_one::<PathBuf>("out");
     let write = call.matches.get_flag("write");
@@ -68,11 +77,12 @@ pub(super) fn run(call: &Call<'_>, console: &mut Console<'_>) -> Result<u8, Usag
         return Err(Usage("--write needs --out DIR: nothing is written where nobody named".into()));
     }
     let force = call.matches.get_flag("force");
-    let home = home(call);
+    let territory = Territory::of(home(call).as_deref(), call.environment);
+    let mut warning = None;
     let placed = out.map(|out| {
-        let destination = Destination::judge(out, client.file_name(), home.as_deref(), force)?;
+        let destination = Destination::judge(out, client.file_name(), &territory, force)?;
         if write {
-            destination.write(content.as_bytes(), home.as_deref(), force)?;
+            warning = destination.write(content.as_bytes(), &territory, force)?;
         }
         Ok::<_, Refusal>(destination.file().to_owned())
     });
@@ -100,6 +110,7 @@ pub(super) fn run(call: &Call<'_>, console: &mut Console<'_>) -> Result<u8, Usag
     };
     console.show(&config, &config.result);
     console.warn(config.error.as_deref());
+    console.warn(warning.as_deref());
     Ok(refusal.map_or(OK, |refusal| refusal.exit_code()))
 }
 

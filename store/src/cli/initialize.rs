@@ -37,6 +37,7 @@ pub(super) fn run(call: &Call<'_>, console: &mut Console<'_>) -> Result<u8, Usag
         Err(failure) => return Ok(console.fail(&failure, &paths)),
     };
     console.show(&report, &report.result);
-    console.warn(report.warning.as_deref().or(report.error.as_deref()));
+    console.warn(report.error.as_deref());
+    console.warn(report.warning.as_deref());
     Ok(report.exit_code)
 }

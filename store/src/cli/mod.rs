@@ -55,6 +55,7 @@ use gaia_bus_model::command::Verb;
 
 pub use console::Console;
 
+use crate::output::Waiting;
 use crate::settings::Settings;
 
 /// How every reader of the bus is to take what it reads.
@@ -113,8 +114,8 @@ struct Usage(String);
 /// Runs the command of this process and gives its exit code.
 #[must_use]
 pub fn main() -> ExitCode {
-    let (mut stdout, mut stderr) = (io::stdout(), io::stderr());
-    let terminal = stdout.is_terminal();
+    let terminal = io::stdout().is_terminal();
+    let (mut stdout, mut stderr) = (Waiting(io::stdout()), Waiting(io::stderr()));
     let mut console = Console::new(&mut stdout, &mut stderr, terminal);
     let argv = std::env::args_os().collect();
     ExitCode::from(run(argv, &|name| std::env::var_os(name), &mut console))

@@ -46,6 +46,7 @@ pub(super) fn run(call: &Call<'_>, console: &mut Console<'_>) -> Result<u8, Usag
             for line in receipt.transcript() {
                 console.say(&line);
             }
+            console.warn(receipt.warning.as_deref());
             Ok(receipt.exit_code())
         }
         Err(trouble) => {

@@ -19,8 +19,11 @@ pub(super) fn define() -> Command {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct State {
     ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lock_released: Option<bool>,
     result: Object,
 }
 
@@ -28,7 +31,11 @@ pub(super) fn run(call: &Call<'_>, console: &mut Console<'_>) -> Result<u8, Usag
     let mut bus = Bus::new(call.settings()?);
     match bus.read(Archive::new()) {
         Ok(reading) => {
-            let state = State { ok: true, result: reading.fold.snapshot() };
+            let state = State {
+                ok: true,
+                lock_released: reading.warning.as_ref().map(|_| false),
+                result: reading.fold.snapshot(),
+            };
             console.show(&state, &state.result);
             console.warn(reading.warning.as_deref());
             Ok(OK)

@@ -25,7 +25,7 @@ pub(super) fn run(call: &Call<'_>, console: &mut Console<'_>) -> Result<u8, Usag
         Err(failure) => return Ok(console.fail(&failure, &bus.settings().paths)),
     };
     let now_ms = jiff::Timestamp::now().as_millisecond();
-    let status = StatusReport::of(&reading.fold, &bus.settings().paths, now_ms);
+    let status = StatusReport::of(&reading, &bus.settings().paths, now_ms);
     console.show(&status, &status.result);
     console.warn(reading.warning.as_deref());
     Ok(OK)

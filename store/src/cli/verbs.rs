@@ -145,7 +145,9 @@ fn arguments(verb: Verb, matches: &ArgMatches) -> Object {
 pub(super) fn run(verb: Verb, call: &Call<'_>, console: &mut Console<'_>) -> Result<u8, Usage> {
     let answer = Bus::new(call.settings()?).call(verb, arguments(verb, call.matches));
     console.show(&answer, &answer.result);
-    console.warn(answer.error.as_deref().or(answer.warning.as_deref()));
+    // Both: that it was refused is no reason to keep quiet about a lock that is left.
+    console.warn(answer.error.as_deref());
+    console.warn(answer.warning.as_deref());
     Ok(answer.exit_code)
 }
 

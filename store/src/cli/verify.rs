@@ -10,6 +10,7 @@ use clap::builder::ValueParser;
 use super::{Call, Console, Usage, after_help, flag, switch, this_program};
 use crate::bus::Bus;
 use crate::failure::Failure;
+use crate::regular::{self, NotOpened};
 use crate::settings::Settings;
 use crate::verify::product::{Product, look_at_server};
 use crate::verify::{Claim, Records, Report, read_evidence};
@@ -52,7 +53,8 @@ pub(super) fn run(call: &Call<'_>, console: &mut Console<'_>) -> Result<u8, Usag
     };
     let product = Product { server: look_at_server(&binary, &data_dir), lock_timeout };
     let source = paths.log.display().to_string();
-    let report = Report::of(product.sections(), records.as_slice(), source, claim);
+    let mut report = Report::of(product.sections(), records.as_slice(), source, claim);
+    report.lock_released = warning.as_ref().map(|_| false);
     console.show(&report, &report.sections);
     console.warn(warning.as_deref());
     for section in &report.sections {
@@ -74,16 +76,9 @@ fn read(settings: Settings, evidence: Option<&Path>) -> Result<(Records, Option<
     }
 }
 
-/// Opens a regular file only: opening a FIFO would wait for somebody to write to it.
 fn open(path: &Path) -> Result<fs::File, Failure> {
-    let failed =
-        |error: std::io::Error| Failure::Io { doing: "opening the evidence", error: error.into() };
-    let found = fs::metadata(path).map_err(failed)?;
-    if found.is_dir() {
-        Err(Failure::NotAFile { found: "directory" })
-    } else if found.is_file() {
-        fs::File::open(path).map_err(failed)
-    } else {
-        Err(Failure::NotAFile { found: "special file" })
-    }
+    regular::open(path).map_err(|not_opened| match not_opened {
+        NotOpened::NotAFile(found) => Failure::NotAFile { found },
+        NotOpened::Io(error) => Failure::Io { doing: "opening the evidence", error: error.into() },
+    })
 }

@@ -1,7 +1,9 @@
 //! Where a file may be written, and how.
 //!
 //! Contract. Nothing user-global is ever edited: a directory that is, or lies inside, one of
-//! [`PROTECTED`] in the home directory is refused, and so is the home directory itself. The
+//! [`PROTECTED`] in the home directory, or a place that the environment gives to a client instead
+//! ([`Territory`]), is refused, and so is the home directory itself, and so is the very file that one
+//! of the clients' own settings files is a link to. The
 //! judgement is about the place and not about its spelling. A path is first walked as the operating
 //! system would walk it (links, `.`, `..`, doubled slashes), then compared by file identity where
 //! there is a file, and by its resolved path where there is none yet. Where the system folds case,
@@ -15,13 +17,48 @@
 //! It cannot see a directory that another process swaps between the last look and the write.
 //! `tests/config.rs` guards both directions: what is refused, and odd spellings of what is allowed.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
 /// What in a home directory belongs to the user's clients.
-pub const PROTECTED: [&str; 5] = [".codex", ".claude", ".claude.json", ".agents", ".gemini"];
+pub const PROTECTED: [&str; 6] =
+    [".codex", ".claude", ".claude.json", ".agents", ".gemini", ".config/opencode"];
+
+/// The environment variables that move a client's directory, with what they lead to inside.
+const MOVED: [(&str, &str); 3] =
+    [("CODEX_HOME", ""), ("CLAUDE_CONFIG_DIR", ""), ("XDG_CONFIG_HOME", "opencode")];
+
+/// The clients' own settings files in such a directory. One that is a link, as a collection of
+/// dotfiles has it, leads out of it.
+const SETTINGS: [&str; 6] = [
+    "config.toml",
+    "settings.json",
+    ".claude.json",
+    "opencode.json",
+    "opencode.jsonc",
+    "config.json",
+];
+
+/// What belongs to the user's clients.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Territory {
+    home: PathBuf,
+    moved: Vec<PathBuf>,
+}
+
+impl Territory {
+    /// Of a home directory, where it is known, and an environment.
+    #[must_use]
+    pub fn of(home: Option<&Path>, environment: &dyn Fn(&str) -> Option<OsString>) -> Self {
+        let moved = MOVED.iter().filter_map(|(name, inside)| {
+            let root = environment(name).filter(|value| !value.is_empty())?;
+            Some(PathBuf::from(root).join(inside))
+        });
+        Territory { home: home.unwrap_or(Path::new("")).to_owned(), moved: moved.collect() }
+    }
+}
 
 /// How many links are followed one after another: as many as Linux follows.
 const LINKS_MAX: usize = 40;
@@ -35,6 +72,18 @@ pub enum Refusal {
     /// The directory is the home directory.
     #[error("{} is the home directory: name a directory of a project", .0.display())]
     Home(PathBuf),
+    /// The file is one that a client's own settings lead to.
+    #[error(
+        "{} is what {} leads to, which belongs to a client of this user: name a directory of a \
+         project",
+        file.display(), settings.display()
+    )]
+    Settings {
+        /// The file.
+        file: PathBuf,
+        /// The client's name for it.
+        settings: PathBuf,
+    },
     /// The directory is protected.
     #[error(
         "{} is, or is inside, {}, which belongs to a client of this user: name a directory of a \
@@ -78,6 +127,7 @@ impl Refusal {
             Refusal::HomeUnknown
             | Refusal::Home(_)
             | Refusal::Protected { .. }
+            | Refusal::Settings { .. }
             | Refusal::DanglingLink(_)
             | Refusal::Link(_)
             | Refusal::NotAFile(_)
@@ -98,21 +148,22 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// Judges a directory and the file to be written there. `home` is the user's home directory,
-    /// where it is known. Touches nothing.
+    /// Judges a directory and the file to be written there. Touches nothing.
     ///
     /// # Errors
     /// Why the file may not be written there.
     pub fn judge(
         directory: &Path,
         file_name: &str,
-        home: Option<&Path>,
+        territory: &Territory,
         force: bool,
     ) -> Result<Self, Refusal> {
-        let home = home.filter(|home| !home.as_os_str().is_empty()).ok_or(Refusal::HomeUnknown)?;
+        if territory.home.as_os_str().is_empty() {
+            return Err(Refusal::HomeUnknown);
+        }
         let directory = resolve(directory, &mut 0, Dangling::Refused)?;
-        is_allowed(&directory, home)?;
         let file = directory.join(file_name);
+        is_allowed(&directory, &file, territory)?;
         is_free(&file, force)?;
         Ok(Destination { directory, file })
     }
@@ -123,16 +174,21 @@ impl Destination {
         &self.file
     }
 
-    /// Writes the file, making its directory where there is none.
+    /// Writes the file, making its directory where there is none. What comes back is a warning.
     ///
     /// # Errors
     /// As [`judge`](Self::judge), which is repeated on what is there now. Directories that were
     /// made are then removed again.
-    pub fn write(&self, bytes: &[u8], home: Option<&Path>, force: bool) -> Result<(), Refusal> {
+    pub fn write(
+        &self,
+        bytes: &[u8],
+        territory: &Territory,
+        force: bool,
+    ) -> Result<Option<String>, Refusal> {
         let mut made = Vec::new();
         let written = make_directories(&self.directory, &mut made).and_then(|()| {
             let name = self.file.file_name().and_then(OsStr::to_str).unwrap_or_default();
-            let now = Destination::judge(&self.directory, name, home, force)?;
+            let now = Destination::judge(&self.directory, name, territory, force)?;
             if now != *self {
                 return Err(Refusal::Link(self.directory.clone()));
             }
@@ -228,26 +284,45 @@ fn is_same_name(left: &OsStr, right: &OsStr) -> bool {
             && left.to_string_lossy().to_lowercase() == right.to_string_lossy().to_lowercase())
 }
 
-/// `directory` is resolved.
-fn is_allowed(directory: &Path, home: &Path) -> Result<(), Refusal> {
-    let home = resolve(home, &mut 0, Dangling::Followed)?;
+/// `directory` is resolved, and `file` lies in it.
+fn is_allowed(directory: &Path, file: &Path, territory: &Territory) -> Result<(), Refusal> {
+    let home = resolve(&territory.home, &mut 0, Dangling::Followed)?;
     if is_same_file(directory, &home) {
         return Err(Refusal::Home(directory.to_owned()));
     }
-    for name in PROTECTED {
-        let spelled = home.join(name);
+    let in_home = PROTECTED.iter().map(|name| home.join(name));
+    for spelled in in_home.chain(territory.moved.iter().cloned()) {
         let root = resolve(&spelled, &mut 0, Dangling::Followed)?;
-        let is_inside = directory.ancestors().any(|above| {
-            // A root that does not exist yet is told by its name in the directory that does.
-            is_same_file(above, &root)
-                || above.file_name().is_some_and(|own| is_same_name(own, OsStr::new(name)))
-                    && above.parent().is_some_and(|parent| is_same_file(parent, &home))
-        });
-        if is_inside {
+        if directory.ancestors().any(|above| is_same_place(above, &root, &spelled)) {
             return Err(Refusal::Protected { path: directory.to_owned(), root: spelled });
+        }
+        // Told by the place and not by the file there: a second name of the same file may be
+        // replaced without touching the first.
+        let inside = SETTINGS.map(|name| spelled.join(name));
+        for settings in inside.into_iter().chain([spelled.clone()]) {
+            // What cannot be resolved, as inside of a root that is a file, leads nowhere.
+            let Ok(place) = resolve(&settings, &mut 0, Dangling::Followed) else { continue };
+            let is_named_so = place
+                .file_name()
+                .is_some_and(|name| file.file_name().is_some_and(|own| is_same_name(own, name)));
+            if is_named_so && place.parent().is_some_and(|parent| is_same_file(parent, directory)) {
+                return Err(Refusal::Settings { file: file.to_owned(), settings });
+            }
         }
     }
     Ok(())
+}
+
+/// Whether a resolved path is a root. One that does not exist yet is told by its name in the
+/// directory that does.
+fn is_same_place(path: &Path, root: &Path, spelled: &Path) -> bool {
+    is_same_file(path, root)
+        || match (path.file_name(), spelled.file_name(), path.parent(), spelled.parent()) {
+            (Some(own), Some(name), Some(parent), Some(above)) => {
+                is_same_name(own, name) && is_same_file(parent, above)
+            }
+            _ => false,
+        }
 }
 
 fn is_free(file: &Path, force: bool) -> Result<(), Refusal> {
@@ -276,16 +351,39 @@ fn make_directories(directory: &Path, made: &mut Vec<PathBuf>) -> Result<(), Ref
 }
 
 /// Writes a file that appears whole or not at all. Without `force` one that is there stays, also
-/// when it came into being at this very moment.
+/// when it came into being at this very moment. What comes back is a warning: the file is there, and
+/// it is not known whether it outlasts a power cut.
 ///
 /// # Errors
-/// It exists, or the operating system refused.
-pub fn place(file: &Path, bytes: &[u8], force: bool) -> Result<(), Refusal> {
+/// It exists, or the operating system refused. Nothing was written.
+pub fn place(file: &Path, bytes: &[u8], force: bool) -> Result<Option<String>, Refusal> {
+    place_and_sync(file, bytes, force, Directory::sync)
+}
+
+/// Whether [`place`] would find a place for a new file, as far as it can be told beforehand: by
+/// making the draft and taking it away again.
+///
+/// # Errors
+/// As for [`place`].
+pub fn try_place(file: &Path) -> Result<(), Refusal> {
+    is_free(file, false)?;
+    Directory::of(file)?;
+    let draft = draft_of(file);
+    File::create_new(&draft).map_err(io_at(&draft))?;
+    fs::remove_file(&draft).map_err(io_at(&draft))
+}
+
+fn place_and_sync(
+    file: &Path,
+    bytes: &[u8],
+    force: bool,
+    sync: impl FnOnce(&Directory) -> io::Result<()>,
+) -> Result<Option<String>, Refusal> {
     is_free(file, force)?;
-    let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let directory = directory.unwrap_or(Path::new("."));
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let draft = directory.join(format!(".{name}.{}.draft", std::process::id()));
+    // Opened before anything is written: one that may be written to and not opened would only be
+    // found out behind the fact.
+    let directory = Directory::of(file)?;
+    let draft = draft_of(file);
     let mut drafted = File::create_new(&draft).map_err(io_at(&draft))?;
     let placed = drafted
         .write_all(bytes)
@@ -294,7 +392,13 @@ pub fn place(file: &Path, bytes: &[u8], force: bool) -> Result<(), Refusal> {
     // It is ours: it was made by this very call. After a rename it is not there any more.
     let _ = fs::remove_file(&draft);
     match placed {
-        Ok(()) => sync_directory(directory).map_err(io_at(directory)),
+        Ok(()) => Ok(sync(&directory).err().map(|error| {
+            format!(
+                "{} is written, but its directory could not be synced: {error}. A power cut may \
+                 still take the file",
+                file.display()
+            )
+        })),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             Err(Refusal::Exists(file.to_owned()))
         }
@@ -302,13 +406,62 @@ pub fn place(file: &Path, bytes: &[u8], force: bool) -> Result<(), Refusal> {
     }
 }
 
-#[cfg(unix)]
-fn sync_directory(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
+fn directory_of(file: &Path) -> &Path {
+    let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    directory.unwrap_or(Path::new("."))
 }
 
-/// There a directory cannot be synced.
-#[cfg(not(unix))]
-fn sync_directory(_: &Path) -> io::Result<()> {
-    Ok(())
+fn draft_of(file: &Path) -> PathBuf {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    directory_of(file).join(format!(".{name}.{}.draft", std::process::id()))
+}
+
+/// The directory of a file, open.
+struct Directory {
+    #[cfg(unix)]
+    opened: File,
+}
+
+impl Directory {
+    #[cfg(unix)]
+    fn of(file: &Path) -> Result<Self, Refusal> {
+        let directory = directory_of(file);
+        Ok(Directory { opened: File::open(directory).map_err(io_at(directory))? })
+    }
+
+    #[cfg(unix)]
+    fn sync(&self) -> io::Result<()> {
+        self.opened.sync_all()
+    }
+
+    /// There a directory cannot be opened or synced.
+    #[cfg(not(unix))]
+    fn of(_: &Path) -> Result<Self, Refusal> {
+        Ok(Directory {})
+    }
+
+    #[cfg(not(unix))]
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_cannot_be_synced_is_a_warning_beside_a_file_that_is_there() {
+        let dir = tempfile::tempdir().unwrap();
+        for (force, name) in [(false, "new"), (true, "forced")] {
+            let file = dir.path().join(name);
+            let failing = |_: &Directory| Err(io::ErrorKind::Other.into());
+            let warning = place_and_sync(&file, b"ours", force, failing).unwrap();
+            assert!(warning.unwrap().contains("could not be synced"));
+            assert_eq!(fs::read(&file).unwrap(), b"ours");
+            // The control: one that can be synced is no reason for a word.
+            fs::remove_file(&file).unwrap();
+            assert_eq!(place(&file, b"ours", force).unwrap(), None);
+        }
+    }
 }

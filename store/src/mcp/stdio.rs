@@ -6,15 +6,17 @@
 //!   but not from the moment a call holds the lock until its answer is written. They stay pending
 //!   for that time and take their effect right after.
 //! - A client that has stopped reading cannot make the process immortal: when the pipe takes
-//!   nothing for [`WRITE_PATIENCE_MS`], signals are let through before the answer is.
+//!   nothing for [`WRITE_PATIENCE`], signals are let through before the answer is.
 //! - When nobody can read the output any more, waiting for requests ends too.
+//! - Somebody who shares a stream may have made it non-blocking; both directions then wait all the
+//!   same ([`output`](crate::output)).
 //!
-//! Absent: non-blocking descriptors (the other end of a pipe would inherit the flag) and threads.
+//! Absent: making descriptors non-blocking (whoever shares them would inherit the flag) and threads.
 //! `tests/mcp.rs` guards it with real signals on a real process.
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{Read, Result, Write};
+use std::io::{ErrorKind, Read, Result, Write};
 use std::os::fd::AsFd;
 use std::rc::Rc;
 
@@ -25,10 +27,11 @@ use rustix::pipe::PIPE_BUF;
 
 use super::{Door, serve};
 use crate::bus::Answer;
+use crate::output::{Waiting, has_room};
 use crate::signals::HeldBack;
 
-/// How long an answer may stand before a full pipe while signals are held back, in milliseconds.
-const WRITE_PATIENCE_MS: i64 = 1_000;
+/// How long an answer may stand before a full pipe while signals are held back.
+const WRITE_PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// Serves a client on standard input and standard output until it goes.
 ///
@@ -40,7 +43,7 @@ pub fn serve_stdio(door: &mut impl Door) -> Result<()> {
     let stdin = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let stdout = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
     let input = Input { stdin, stdout: stdout.try_clone()? };
-    let output = Output { stdout, held: Rc::clone(&held) };
+    let output = Output { stdout: Waiting(stdout), held: Rc::clone(&held) };
     serve(input, output, &mut Holding { door, held })
 }
 
@@ -58,35 +61,22 @@ impl<D: Door> Door for Holding<'_, D> {
 }
 
 struct Output {
-    stdout: File,
+    stdout: Waiting<File>,
     held: Rc<Cell<Option<HeldBack>>>,
-}
-
-impl Output {
-    /// Whether the pipe takes bytes within the patience.
-    fn is_writable(&self) -> bool {
-        let mut fds = [PollFd::new(&self.stdout, PollFlags::OUT)];
-        let patience = Timespec {
-            tv_sec: WRITE_PATIENCE_MS / 1_000,
-            tv_nsec: (WRITE_PATIENCE_MS % 1_000) * 1_000_000,
-        };
-        poll(&mut fds, Some(&patience)) != Ok(0)
-    }
 }
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
         let held = self.held.take();
-        if held.is_none() {
-            return self.stdout.write(bytes);
-        }
-        if !self.is_writable() {
+        if held.is_none() || !has_room(&self.stdout.0, Some(&WRITE_PATIENCE)).unwrap_or(true) {
             drop(held);
             return self.stdout.write(bytes);
         }
         self.held.set(held);
-        // A pipe that polls as writable takes this much without blocking, by POSIX.
-        self.stdout.write(bytes.get(..PIPE_BUF).unwrap_or(bytes))
+        // A pipe that polls as writable takes this much without blocking, by POSIX. Where somebody
+        // else took that room first, `write_all` comes back and the patience begins anew.
+        let part = bytes.get(..PIPE_BUF).unwrap_or(bytes);
+        self.stdout.0.write(part).map_err(try_again)
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -113,6 +103,14 @@ impl Read for Input {
                 return Ok(0);
             }
         }
-        self.stdin.read(buffer)
+        self.stdin.read(buffer).map_err(try_again)
+    }
+}
+
+/// "Not now" as the kind of error after which reading and writing are tried again.
+fn try_again(error: std::io::Error) -> std::io::Error {
+    match error.kind() {
+        ErrorKind::WouldBlock => ErrorKind::Interrupted.into(),
+        _ => error,
     }
 }

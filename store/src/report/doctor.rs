@@ -38,6 +38,9 @@ pub struct Doctor {
     /// Present and true when the bus failed closed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fail_closed: bool,
+    /// Present and false when the lock could not be released after all was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lock_released: Option<bool>,
     /// Of this program.
     pub version: &'static str,
     /// Operating system and architecture.
@@ -143,7 +146,13 @@ impl Doctor {
         let mut doctor = Doctor::on_entry(bus.settings(), bus.look_at_lock().is_some());
         let begun = Instant::now();
         match bus.read(Archive::new()) {
-            Ok(reading) => doctor.judge(reading, begun.elapsed()),
+            Ok(reading) => {
+                let warning = reading.warning.clone();
+                doctor.judge(reading, begun.elapsed());
+                if let Some(sentence) = warning {
+                    doctor.not_released(sentence, &bus);
+                }
+            }
             Err(failure) => doctor.failed(&failure, &bus),
         }
         doctor
@@ -162,6 +171,7 @@ impl Doctor {
             error: None,
             code: None,
             fail_closed: false,
+            lock_released: None,
             version: env!("CARGO_PKG_VERSION"),
             platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             bundled_server_present: true,
@@ -191,10 +201,9 @@ impl Doctor {
 
     /// The log folds: is it sound?
     fn judge(&mut self, reading: Reading<Archive>, took: Duration) {
-        let Reading { fold, log_bytes, warning, .. } = reading;
+        let Reading { fold, log_bytes, .. } = reading;
         self.log_bytes = log_bytes;
         self.log_exists |= log_bytes > 0;
-        self.warnings.extend(warning);
         self.note = (log_bytes == 0).then_some(NOTHING_YET);
         self.log = LogReport::of(&fold, took);
         let unminted = self.log.integrity_findings.len();
@@ -216,6 +225,19 @@ impl Doctor {
                  directory",
                 wrong.join("; ")
             ));
+        }
+    }
+
+    /// The log could be read, but the lock taken for that is left, or was taken away meanwhile.
+    /// Where one stands, no command goes on: that is told like any other lock in the way.
+    fn not_released(&mut self, sentence: String, bus: &Bus) {
+        self.ok = false;
+        self.lock_released = Some(false);
+        self.warnings.extend(self.error.replace(sentence));
+        self.lock = bus.look_at_lock();
+        self.exit_code = if self.lock.is_some() { 3 } else { 1 };
+        if let Some(lock) = &self.lock {
+            self.recovery = advice(Trouble::LockHeld(lock), bus.settings(), self.log_exists);
         }
     }
 
@@ -263,8 +285,7 @@ impl Doctor {
                 _,
             ) => Trouble::Io,
         };
-        let steps = recovery::steps(trouble, &absolute(bus.settings()), self.log_exists);
-        self.recovery = steps.iter().map(ToString::to_string).collect();
+        self.recovery = advice(trouble, bus.settings(), self.log_exists);
     }
 }
 
@@ -300,6 +321,13 @@ impl From<Finding> for IntegrityFinding {
             subject: finding.subject,
         }
     }
+}
+
+fn advice(trouble: Trouble<'_>, settings: &Settings, log_exists: bool) -> Vec<String> {
+    recovery::steps(trouble, &absolute(settings), log_exists)
+        .iter()
+        .map(ToString::to_string)
+        .collect()
 }
 
 /// The paths as they are in commands that a person may run from anywhere.

@@ -51,6 +51,9 @@ pub struct Initialize {
     pub result: Option<Object>,
     /// The records that were appended.
     pub events_appended: Vec<&'static str>,
+    /// Present and false when the lock could not be released after all was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lock_released: Option<bool>,
     /// False.
     pub destructive: bool,
     /// How to do it for real.
@@ -112,6 +115,7 @@ impl Initialize {
             candidates: Vec::new(),
             result: None,
             events_appended: Vec::new(),
+            lock_released: None,
             destructive: false,
             required: None,
             note: NOTE,
@@ -121,6 +125,7 @@ impl Initialize {
     }
 
     fn fill(&mut self, outcome: Initialized, name: &str, warning: Option<String>) {
+        self.lock_released = warning.as_ref().map(|_| false);
         self.warning = warning;
         match outcome {
             Initialized::Registered(answer) => {

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::collision::{self, Collision, Occupant};
 use super::lanes::SUPPORTED_MAX_LIVE_LANES;
 use crate::archive::Archive;
+use crate::bus::Reading;
 use crate::settings::Paths;
 
 /// The state of a bus at a glance, in the order in which it is shown.
@@ -39,17 +40,21 @@ pub struct StatusReport {
     pub workspace_collisions: Vec<Collision>,
     /// The newest event time. Liveness is judged at this time, not now: a quiet bus does not age.
     pub as_of: Option<Text>,
-    /// How long ago that was, in milliseconds; negative when the records are ahead of this clock,
-    /// null without a readable time.
+    /// How long ago that was, in milliseconds; 0 when the records are ahead of this clock, null
+    /// without a readable time.
     pub quiet_for_ms: Option<i64>,
+    /// Present and false when the lock could not be released after all was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lock_released: Option<bool>,
     /// The snapshot.
     pub result: Object,
 }
 
 impl StatusReport {
-    /// The status of a folded log. `now_ms` is in milliseconds since the Unix epoch.
+    /// The status of a log that was read. `now_ms` is in milliseconds since the Unix epoch.
     #[must_use]
-    pub fn of(fold: &Archive, paths: &Paths, now_ms: i64) -> Self {
+    pub fn of(reading: &Reading<Archive>, paths: &Paths, now_ms: i64) -> Self {
+        let fold = &reading.fold;
         let actors = occupants(fold);
         let live_actors = actors.iter().filter(|actor| is_online(actor)).count();
         let as_of = fold.last_event_at().cloned();
@@ -66,7 +71,8 @@ impl StatusReport {
             over_supported_lane_limit: u32::try_from(live_actors)
                 .map_or(true, |live| live > SUPPORTED_MAX_LIVE_LANES),
             workspace_collisions: collision::find(&actors),
-            quiet_for_ms: newest_ms.map(|newest| now_ms.saturating_sub(newest)),
+            quiet_for_ms: newest_ms.map(|newest| now_ms.saturating_sub(newest).max(0)),
+            lock_released: reading.warning.as_ref().map(|_| false),
             as_of,
             result: fold.snapshot(),
         }

@@ -146,6 +146,9 @@ pub struct Report {
     pub evidence: Source,
     /// True: nothing was written.
     pub read_only: bool,
+    /// Present and false when the lock could not be released after all was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lock_released: Option<bool>,
 }
 
 impl Report {
@@ -179,6 +182,7 @@ impl Report {
             evidence: Source { source, events, gates_result: claimed, proves: PROVES },
             sections,
             read_only: true,
+            lock_released: None,
         }
     }
 
