@@ -393,6 +393,18 @@ fn an_answer_into_a_pipe_that_somebody_made_non_blocking_is_whole() {
     while poll(&mut [PollFd::new(&ours, PollFlags::OUT)], Some(&now)).unwrap() > 0 {
         std::thread::yield_now();
     }
+    // And until its patience is over: it lets signals through again, and waits for room (or died).
+    #[cfg(target_os = "linux")]
+    loop {
+        let path = format!("/proc/{}/status", child.id());
+        let status = std::fs::read_to_string(path).unwrap();
+        let is_waiting =
+            status.contains("State:\tS") && status.contains("SigBlk:\t0000000000000000");
+        if is_waiting || status.contains("State:\tZ") {
+            break;
+        }
+        std::thread::yield_now();
+    }
     let error = (&ours).write(b"x").unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock, "the control");
     drop(ours);
