@@ -127,8 +127,12 @@ pub fn judge(log: &[Object], history: &[Operation]) -> Result<Tally, String> {
         let ways = reached.remove(&place).unwrap_or_default();
         let mut explained = HashMap::new();
         for (taken, way) in &ways {
+            let closing = closing(history, &queues, taken);
             for (queue, waiting) in queues.iter().enumerate() {
                 for (skipped, at) in next(history, &waiting[taken[queue]..]) {
+                    if history[at].invoked > closing {
+                        continue;
+                    }
                     let lengths = explained
                         .entry(at)
                         .or_insert_with(|| history[at].explains(&state, &log[place..]));
@@ -224,6 +228,15 @@ fn queues(history: &[Operation]) -> Vec<Vec<usize>> {
     processes.into_iter().map(of).collect()
 }
 
+/// When the first of the answered commands that are still to come had returned: whoever was asked later
+/// cannot come before it. Few processes live at a time, so few commands have to be decided at a place.
+fn closing(history: &[Operation], queues: &[Vec<usize>], taken: &[usize]) -> u64 {
+    let is_answered = |at: &&usize| history[**at].outcome != Outcome::Unknown;
+    let heads = queues.iter().zip(taken);
+    let answered = heads.filter_map(|(queue, taken)| queue[*taken..].iter().find(is_answered));
+    answered.map(|at| history[*at].returned).min().unwrap_or(u64::MAX)
+}
+
 /// Which commands of a process can come next, and how many are left out before each: up to the first
 /// that was answered.
 fn next(history: &[Operation], waiting: &[usize]) -> Vec<(usize, usize)> {
@@ -233,7 +246,8 @@ fn next(history: &[Operation], waiting: &[usize]) -> Vec<(usize, usize)> {
 }
 
 fn unexplained(log: &[Object], place: usize) -> String {
-    format!("record {} is no answer to anybody: {}", place + 1, shown(&log[place]))
+    let record = shown(&log[place]);
+    format!("record {} is no answer to anybody who can still come: {record}", place + 1)
 }
 
 fn shown(object: &Object) -> String {

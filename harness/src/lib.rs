@@ -18,6 +18,7 @@
 //! | [`history`] | whether one order explains what callers were told; [`processes`] makes such histories |
 //! | [`crash_real`] | kills, errnos and power cuts at every system call of the shipped [`program`] |
 //! | [`fuzzing`] | what the fuzz targets do with bytes; [`corpus`] makes their named seeds |
+//! | [`real`] | the checks on real directories, by name |
 //! | [`report`] | what a check came to: one row of the gate's table |
 //! | [`story`] | a sequence of moves, told in words |
 //!
@@ -45,6 +46,7 @@ pub mod invariant;
 pub mod processes;
 pub mod program;
 pub mod reading;
+pub mod real;
 pub mod report;
 pub mod runs;
 pub mod scene;

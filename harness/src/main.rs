@@ -3,13 +3,16 @@
 
 use std::process::ExitCode;
 
-use gaia_bus_harness::{corpus, program, story};
+use gaia_bus_harness::{corpus, program, real, story};
 
 const USAGE: &str = "\
 usage: gaia-bus-harness gate --story NAME
+       gaia-bus-harness check NAME
        gaia-bus-harness corpus DIRECTORY
 
   --story stale-lock   the shortest ways in which breaking a stale lock goes wrong, call by call
+  check NAME           one of the checks on real directories, at CI size: conformance, witness,
+                       processes, system-calls, power-loss, seeds
   corpus DIRECTORY     writes the named seeds of the fuzz targets
 ";
 
@@ -21,6 +24,17 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let told = match arguments.as_slice() {
         ["gate", "--story", name] => story::tell_of(name),
+        ["check", name] => {
+            let executable = std::env::current_exe().expect("this program has a path");
+            match real::run(name, &executable) {
+                Some(report) if report.is_green() => Some(report.to_string()),
+                Some(report) => {
+                    println!("{report}");
+                    return ExitCode::FAILURE;
+                }
+                None => None,
+            }
+        }
         ["corpus", directory] => match corpus::write(directory.as_ref()) {
             Ok(count) => Some(format!("{count} seeds written to {directory}")),
             Err(error) => {

@@ -41,7 +41,7 @@ pub struct Size {
 
 impl Size {
     /// What the gate runs.
-    pub const GATE: Size = Size { workers: 6, commands: 3_000 };
+    pub const GATE: Size = Size { workers: 6, commands: 2_000 };
     /// What a plain `cargo test` runs.
     pub const TEST: Size = Size { workers: 4, commands: 500 };
 }
