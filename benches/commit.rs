@@ -1,12 +1,13 @@
 //! What a command costs beside its floor: the same system calls with no bus behind them.
 //!
-//! The floor makes and removes the lock and its owner record, reads the log into one reused buffer of
-//! the product's own chunk size, appends the same bytes with one write and fsyncs them. A warm call
-//! does all of that, and digests the log, folds what is new, decides and renders. The difference is
-//! the price of the bus; the ratio is what is published, since the floor moves with the machine.
+//! The floor makes and removes the lock and its owner record, reads the log into one reused buffer
+//! of the product's own chunk size, appends the same bytes with one write and fsyncs them. A warm
+//! call does all of that, and digests the log, folds what is new, decides and renders. The
+//! difference is the price of the bus; the ratio is what is published, since the floor moves with
+//! the machine.
 //!
-//! `cargo bench -p gaia-bus --bench commit` prints the ratio table of interleaved medians first, then
-//! criterion's figures. `GAIA_BUS_BENCH_DIR` chooses the file system (default: the temporary
+//! `cargo bench -p gaia-bus --bench commit` prints the ratio table of interleaved medians first,
+//! then criterion's figures. `GAIA_BUS_BENCH_DIR` chooses the file system (default: the temporary
 //! directory).
 
 use std::fs::{self, File, OpenOptions};

@@ -1,10 +1,11 @@
-//! Promise: whatever happens to a command at whichever of its calls, and whatever comes next, what was
-//! answered is there, what failed closed is not, and damage is refused.
+//! Promise: whatever happens to a command at whichever of its calls, and whatever comes next, what
+//! was answered is there, what failed closed is not, and damage is refused.
 //!
-//! Method: every call x {killed, power loss with every image cut at every byte, a short write, EIO once and
-//! for ever, a lock removed and taken by another, an older log put back} x {nothing, another writer,
-//! a reader, a person's repair and another writer}, on the simulated disk with the commit machine that
-//! ships. Each cell looks at every invariant after every call, and ends in one class.
+//! Method: every call x {killed, power loss with every image cut at every byte, a short write, EIO
+//! once and for ever, a lock removed and taken by another, an older log put back} x {nothing,
+//! another writer, a reader, a person's repair and another writer}, on the simulated disk with the
+//! commit machine that ships. Each cell looks at every invariant after every call, and ends in one
+//! class.
 //!
 //! Cannot see: two injuries in one cell, and whether the simulated disk is like a real one.
 

@@ -1,10 +1,10 @@
-//! Promise: whatever order processes take their calls in, whichever of them is killed, whenever the power
-//! fails and whatever the disk refuses, within the budgets named in `harness/src/runs.rs`, no promise
-//! about logs and locks is broken.
+//! Promise: whatever order processes take their calls in, whichever of them is killed, whenever the
+//! power fails and whatever the disk refuses, within the budgets named in `harness/src/runs.rs`, no
+//! promise about logs and locks is broken.
 //!
-//! Method: explicit-state search over the commit machine that ships, on a simulated disk; every state
-//! there is within a budget. The numbers of states are pinned, so that a change of the protocol or
-//! of the fault model is seen; each run also has to have seen what it is about.
+//! Method: explicit-state search over the commit machine that ships, on a simulated disk; every
+//! state there is within a budget. The numbers of states are pinned, so that a change of the
+//! protocol or of the fault model is seen; each run also has to have seen what it is about.
 //!
 //! Cannot see: more processes and faults than the budgets, and what the fault model leaves out (see
 //! `harness/src/disk/mod.rs`). The larger bounds are in the gate.
@@ -64,8 +64,8 @@ fn two_people_who_do_not_claim_the_lock_make_two_writers() {
     assert!(explore(&one).violation.is_none());
 }
 
-/// A limit: between `mkdir` and the open of the lock directory a process cannot tell its lock from one
-/// that was made there after someone removed its own.
+/// A limit: between `mkdir` and the open of the lock directory a process cannot tell its lock from
+/// one that was made there after someone removed its own.
 #[test]
 fn limit_a_lock_removed_before_it_is_opened_can_be_confused_with_the_next_one() {
     let budget = Budget { careless: 1, ..Budget::default() };
@@ -85,7 +85,8 @@ fn limit_a_foreign_append_during_the_truncation_is_cut() {
     assert_eq!(story.moves.len(), 12, "\n{story}");
 }
 
-/// Every invariant can fail: for each there is a planted fault that breaks it, and nothing else watched.
+/// Every invariant can fail: for each there is a planted fault that breaks it, and nothing else
+/// watched.
 #[test]
 fn every_invariant_is_broken_by_some_planted_fault() {
     let none = Budget::default();

@@ -2,12 +2,12 @@
 //! written left every byte as it was and no lock of its own behind; a write that could be neither
 //! made durable nor taken back says so, exits with 4 and keeps its lock.
 //!
-//! Method: each row is provoked through the shipped binary on a real directory where the machine can
-//! be made to fail, else through a faulty [`Disk`] around the real one. Each is followed by its control:
-//! the same directory without the fault works.
+//! Method: each row is provoked through the shipped binary on a real directory where the machine
+//! can be made to fail, else through a faulty [`Disk`] around the real one. Each is followed by its
+//! control: the same directory without the fault works.
 //!
-//! Cannot see: what a disk does after it has said yes (see the power-loss checks of the harness), and
-//! faults between two system calls of one [`Call`].
+//! Cannot see: what a disk does after it has said yes (see the power-loss checks of the harness),
+//! and faults between two system calls of one [`Call`].
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 

@@ -1,11 +1,12 @@
-//! Promise: threads that get at one disk in any order, with any of them killed after any call, break no
-//! promise about logs and locks.
+//! Promise: threads that get at one disk in any order, with any of them killed after any call,
+//! break no promise about logs and locks.
 //!
 //! Method: loom runs real threads, each with the commit machine that ships, over one simulated disk
 //! behind a mutex: two in every order, three with at most two preemptions. The numbers of orders
 //! are pinned. `tests/mutants.rs` plants the faults that this finds.
 //!
-//! Cannot see: more than the scripted faults, and, for three processes, more preemptions than the bound.
+//! Cannot see: more than the scripted faults, and, for three processes, more preemptions than the
+//! bound.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

@@ -1,10 +1,11 @@
-//! Promise: the checkers can fail. Every planted protocol fault is found by every checker that claims it,
-//! at the smallest bound, and by none of them one step lower.
+//! Promise: the checkers can fail. Every planted protocol fault is found by every checker that
+//! claims it, at the smallest bound, and by none of them one step lower.
 //!
-//! Method: the table of `harness/src/controls.rs`, run. Faults are decorators between the commit machine
-//! that ships and the simulated disk; none is in shipped code.
+//! Method: the table of `harness/src/controls.rs`, run. Faults are decorators between the commit
+//! machine that ships and the simulated disk; none is in shipped code.
 //!
-//! Cannot see: faults that nobody thought of. Expression-level mistakes are cargo-mutants' business.
+//! Cannot see: faults that nobody thought of. Expression-level mistakes are cargo-mutants'
+//! business.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

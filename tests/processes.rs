@@ -1,12 +1,12 @@
-//! Promise: many processes on one directory act as one after another. Ids are unique and dense, lines
-//! are whole, replay is deterministic, and no answered command is missing from the log.
+//! Promise: many processes on one directory act as one after another. Ids are unique and dense,
+//! lines are whole, replay is deterministic, and no answered command is missing from the log.
 //!
-//! Method: 16 workers run 50 mixed commands each, every command a process of the shipped binary, on one
-//! data directory at once; then the log is read with a JSON reader of another make and compared with
-//! what was answered. And 64 writers start at once.
+//! Method: 16 workers run 50 mixed commands each, every command a process of the shipped binary, on
+//! one data directory at once; then the log is read with a JSON reader of another make and compared
+//! with what was answered. And 64 writers start at once.
 //!
-//! Cannot see: kills and power cuts (see the harness), and orders that this machine did not happen to
-//! produce.
+//! Cannot see: kills and power cuts (see the harness), and orders that this machine did not happen
+//! to produce.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 

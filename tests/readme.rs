@@ -139,7 +139,7 @@ fn runbook() -> String {
     let mut out = String::new();
     for (title, trouble) in sections {
         writeln!(out, "\n**{title}**\n").unwrap();
-        for (number, step) in recovery::steps(trouble, &paths, true).iter().enumerate() {
+        for (number, step) in recovery::steps(trouble, &paths, Some(4109)).iter().enumerate() {
             writeln!(out, "{}. {step}", number + 1).unwrap();
         }
     }

@@ -1,7 +1,8 @@
-//! Promise: the architecture is what the module headers say it is, as far as the source text shows it.
+//! Promise: the architecture is what the module headers say it is, as far as the source text shows
+//! it.
 //!
-//! Method: each rule is a function from a source to what is wrong with it; it is applied to every source
-//! it is about, and first to a planted source that breaks it.
+//! Method: each rule is a function from a source to what is wrong with it; it is applied to every
+//! source it is about, and first to a planted source that breaks it.
 //!
 //! Cannot see: what a dependency does, and what a macro expands to.
 
@@ -107,6 +108,13 @@ const RULES: &[Rule] = &[
         about: any,
         breaks: |line| !line.is_ascii(),
         control: "let dash = \"\u{2014}\";",
+    },
+    Rule {
+        name: "lines have at most 100 columns, but for tables and raw data",
+        about: any,
+        breaks: |line| line.chars().count() > 100 && !has(line, &["r#\"", "//! |"]),
+        control: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\
+                  xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
     },
 ];
 

@@ -1,9 +1,10 @@
-//! The checks of the checkers: which planted fault which checker must find, at which smallest bound.
+//! The checks of the checkers: which planted fault which checker must find, at which smallest
+//! bound.
 //!
-//! A verifier that cannot fail proves nothing. Each [`Control`] is a mistake in the protocol; each of its
-//! [`Claim`]s is a checker at a bound that must find it, and must find nothing one step lower (one
-//! process, crash, power cut, failure or injury fewer), so that the bounds are known to be tight.
-//! Every fault is claimed by two checkers of different kinds. The numbers of steps are
+//! A verifier that cannot fail proves nothing. Each [`Control`] is a mistake in the protocol; each
+//! of its [`Claim`]s is a checker at a bound that must find it, and must find nothing one step
+//! lower (one process, crash, power cut, failure or injury fewer), so that the bounds are known to
+//! be tight. Every fault is claimed by two checkers of different kinds. The numbers of steps are
 //! pinned: they are the shortest stories.
 //!
 //! Guarded by `tests/mutants.rs`, which finds all of them.

@@ -1,10 +1,10 @@
 //! The crash matrix, simulated: every call of a command x what goes wrong there x what comes next.
 //!
-//! A first process carries out its commands; at one call it is injured (killed, out of power with every
-//! image that a power cut can leave, a short write at every interesting count, EIO once or for ever, ...);
-//! then comes a sequel: another writer, a reader, or a person who repairs and then another writer. All of
-//! it is moves of a [`Scene`], so every promise is looked at after every call; each cell also has to
-//! end in one of four [`Class`]es, each with what it requires.
+//! A first process carries out its commands; at one call it is injured (killed, out of power with
+//! every image that a power cut can leave, a short write at every interesting count, EIO once or
+//! for ever, ...); then comes a sequel: another writer, a reader, or a person who repairs and then
+//! another writer. All of it is moves of a [`Scene`], so every promise is looked at after every
+//! call; each cell also has to end in one of four [`Class`]es, each with what it requires.
 //!
 //! Unlike the [explorer](crate::explore) it takes no two processes at once but for
 //! [`Injury::Stolen`], and cuts files at every byte. Guarded by `tests/crash_sim.rs`.

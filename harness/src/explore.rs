@@ -1,15 +1,17 @@
 //! Exploration: every sequence of moves within a budget, by explicit-state search (stateright).
 //!
-//! The states hold the commit machine that ships; see [`scene`](crate::scene) for what can
-//! happen in one and for the reductions. Besides the one property "no invariant is broken" there are
-//! *sometimes* properties: a run that never saw a time-out or a torn log refused has proven little, and
-//! says so.
+//! The states hold the commit machine that ships; see [`scene`](crate::scene) for what can happen
+//! in one and for the reductions. Besides the one property "no invariant is broken" there are
+//! *sometimes* properties: a run that never saw a time-out or a torn log refused has proven little,
+//! and says so.
 //!
 //! stateright 0.31 finds a violation and goes on to the end of its block of states, so the story it
-//! reports is not the shortest; [`shortest`] searches again below the depth of each story found, until
-//! there is none. Its properties are plain fn pointers, so what is broken is written into the state.
+//! reports is not the shortest; [`shortest`] searches again below the depth of each story found,
+//! until there is none. Its properties are plain fn pointers, so what is broken is written into the
+//! state.
 //!
-//! Guarded by `tests/explore.rs` (pinned numbers of states) and `tests/mutants.rs` (planted faults).
+//! Guarded by `tests/explore.rs` (pinned numbers of states) and `tests/mutants.rs` (planted
+//! faults).
 
 use std::time::{Duration, Instant};
 
@@ -168,7 +170,8 @@ pub fn explore(setup: &Setup) -> Explored {
 #[must_use]
 pub fn shortest(setup: &Setup) -> Option<Story> {
     let mut found = search(setup, None).violation?;
-    // A state at depth `n + 1` is `n` moves from the start; those at the depth given are not looked at.
+    // A state at depth `n + 1` is `n` moves from the start; those at the depth given are not looked
+    // at.
     while let Some(shorter) = search(setup, Some(found.moves.len() + 1)).violation {
         found = shorter;
     }

@@ -1,10 +1,11 @@
 //! Interleavings: every order in which threads can get at one disk (loom).
 //!
-//! Each process is a thread that owns its commit machine; the disk is behind a mutex, and each call is
-//! one lock of it, as each system call is one entry into the kernel. loom runs the threads in every order
-//! (with a preemption bound where it is given), so unlike in the [explorer](crate::explore) the order
-//! is not ours and the machines are not in one value. What may go wrong is fixed before a run,
-//! in a [`Script`]: a sweep over "killed after call k" makes the crashes exhaustive.
+//! Each process is a thread that owns its commit machine; the disk is behind a mutex, and each call
+//! is one lock of it, as each system call is one entry into the kernel. loom runs the threads in
+//! every order (with a preemption bound where it is given), so unlike in the
+//! [explorer](crate::explore) the order is not ours and the machines are not in one value. What may
+//! go wrong is fixed before a run, in a [`Script`]: a sweep over "killed after call k" makes the
+//! crashes exhaustive.
 //!
 //! A failing assertion inside loom can abort the whole test binary, so what is broken is recorded
 //! and the caller asserts. Guarded by `tests/interleave.rs`.

@@ -1,8 +1,9 @@
-//! The promises about processes and disks, as data: what every checker here looks at after every step.
+//! The promises about processes and disks, as data: what every checker here looks at after every
+//! step.
 //!
-//! What a log alone can show is in `gaia_bus_model::invariant`. An [`Invariant`] is a name, a sentence
-//! and a predicate over a [`Witness`]: the disk before and after a step, what the step did, and what
-//! has been answered so far. Nothing here asks the machine what it thinks of itself.
+//! What a log alone can show is in `gaia_bus_model::invariant`. An [`Invariant`] is a name, a
+//! sentence and a predicate over a [`Witness`]: the disk before and after a step, what the step
+//! did, and what has been answered so far. Nothing here asks the machine what it thinks of itself.
 
 use crate::disk::{Maker, World};
 use crate::reading::Reading;

@@ -24,9 +24,9 @@
 //!
 //! # What never happens here
 //!
-//! The commit protocol is not written a second time: every checker drives `gaia_bus::commit::Commit`.
-//! store and model know nothing of this crate, and hold no `cfg` for it. A fault is planted from
-//! outside, between the machine and the disk, never in shipped code.
+//! The commit protocol is not written a second time: every checker drives
+//! `gaia_bus::commit::Commit`. store and model know nothing of this crate, and hold no `cfg` for
+//! it. A fault is planted from outside, between the machine and the disk, never in shipped code.
 //!
 //! This crate is the proof, not the product: it may panic where its own bookkeeping would be wrong.
 

@@ -7,8 +7,8 @@ use crate::small::Tag;
 /// One record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Entry {
-    /// Whose it is, as bytes of its tag: `a1`, `o0` for the record that was there before, `x0` for a
-    /// foreign one.
+    /// Whose it is, as bytes of its tag: `a1`, `o0` for the record that was there before, `x0` for
+    /// a foreign one.
     pub who: [u8; 2],
     /// `.`, or `<` and `>` of a batch.
     pub part: u8,

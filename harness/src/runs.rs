@@ -1,7 +1,7 @@
 //! The explorations that are made: in the test suite, in the gate, and when time does not matter.
 //!
-//! Each has its budget by name, its number of states pinned, and the sights without which it would be
-//! vacuous. A run ends only when there is nothing left to explore.
+//! Each has its budget by name, its number of states pinned, and the sights without which it would
+//! be vacuous. A run ends only when there is nothing left to explore.
 
 use crate::explore::Run;
 use crate::invariant::Broken;

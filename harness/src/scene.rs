@@ -1,44 +1,45 @@
-//! The stage on which every simulated checker plays: one disk, some processes, some people, and what
-//! has been promised so far.
+//! The stage on which every simulated checker plays: one disk, some processes, some people, and
+//! what has been promised so far.
 //!
-//! A [`Scene`] is a value. Whatever can happen to it is a [`Move`]; [`Scene::moves`] lists those that the
-//! [`Setup`]'s budget leaves, and [`Scene::play`] makes one and looks at the invariants. The
-//! explorer searches all sequences of moves, the crash matrix makes chosen ones, and a story is a sequence
-//! of moves told in words.
+//! A [`Scene`] is a value. Whatever can happen to it is a [`Move`]; [`Scene::moves`] lists those
+//! that the [`Setup`]'s budget leaves, and [`Scene::play`] makes one and looks at the invariants.
+//! The explorer searches all sequences of moves, the crash matrix makes chosen ones, and a story is
+//! a sequence of moves told in words.
 //!
 //! # Reductions, and why they are sound
 //!
-//! *Quiet calls* (reading, opening, measuring) change nothing that anyone else sees, and under the lock
-//! what they read changes only by other moves that are budgeted: a foreign append, an eviction, a
-//! careless person. Where none of these is left in the budget a quiet call is taken together with
-//! the call behind it: killing the process before or after it leaves the same disk, and no other
-//! process can tell. That it may fail is a move of its own. With any of them in the budget every call is
-//! a move.
+//! *Quiet calls* (reading, opening, measuring) change nothing that anyone else sees, and under the
+//! lock what they read changes only by other moves that are budgeted: a foreign append, an
+//! eviction, a careless person. Where none of these is left in the budget a quiet call is taken
+//! together with the call behind it: killing the process before or after it leaves the same disk,
+//! and no other process can tell. That it may fail is a move of its own. With any of them in the
+//! budget every call is a move.
 //!
 //! *Processes that have not started* and have the same plan start in order: before its first step a
 //! process differs from another only by its name, and no invariant speaks of names.
 //!
 //! # Strangers
 //!
-//! A careless person removes a lock, another program appends, and neither asks anyone. Two windows stay
-//! open to them, since no file-system call closes them: between the `mkdir` and the open of the lock
-//! directory (then a process can take the next one's lock for its own), and between reading back
-//! and truncating (then the stranger's bytes are cut). Strangers stay out of these windows unless
-//! a setup is `is_indecent`; `tests/explore.rs` shows both limits. The other program fsyncs what it
-//! appends: behind bytes that nobody fsyncs, an fsync that fails dooms whatever follows, and no
-//! protocol that does not know of them can help.
+//! A careless person removes a lock, another program appends, and neither asks anyone. Two windows
+//! stay open to them, since no file-system call closes them: between the `mkdir` and the open of
+//! the lock directory (then a process can take the next one's lock for its own), and between
+//! reading back and truncating (then the stranger's bytes are cut). Strangers stay out of these
+//! windows unless a setup is `is_indecent`; `tests/explore.rs` shows both limits. The other program
+//! fsyncs what it appends: behind bytes that nobody fsyncs, an fsync that fails dooms whatever
+//! follows, and no protocol that does not know of them can help.
 //!
 //! # A person
 //!
-//! Does what doctor prints, and only while no process lives: claims the lock (makes it, when there is
-//! none and the log is damaged), then, for a lock of an earlier boot or of a command that only reads,
-//! removes it; otherwise copies every whole line, fsyncs the copy, renames it over the log, fsyncs the
-//! directories, and removes the lock. Each of these is a move, and processes may start in between.
+//! Does what doctor prints, and only while no process lives: claims the lock (makes it, when there
+//! is none and the log is damaged), then, for a lock of an earlier boot or of a command that only
+//! reads, removes it; otherwise copies every whole line, fsyncs the copy, renames it over the log,
+//! fsyncs the directories, and removes the lock. Each of these is a move, and processes may start
+//! in between.
 //!
-//! A lock of this boot beside an *empty* log is different: perhaps the fsync of the directory above has
-//! failed, and then no rewriting of the log makes the data directory's own name durable (an explorer
-//! without this rule shows an answered record lost: one failed fsync, two processes). There the person
-//! restarts the machine: what is there afterwards is on the disk.
+//! A lock of this boot beside an *empty* log is different: perhaps the fsync of the directory above
+//! has failed, and then no rewriting of the log makes the data directory's own name durable (an
+//! explorer without this rule shows an answered record lost: one failed fsync, two processes).
+//! There the person restarts the machine: what is there afterwards is on the disk.
 
 use std::fmt;
 

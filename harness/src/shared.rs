@@ -1,8 +1,9 @@
 //! A value that is shared between many states of an exploration and hashed once.
 //!
-//! A step changes one process or one file; the rest of the state is the same value as before. Sharing
-//! it and remembering its hash makes a step cost what it changes. Two values that hash alike and are
-//! different would be taken for one state, as anywhere in explicit-state search by fingerprints.
+//! A step changes one process or one file; the rest of the state is the same value as before.
+//! Sharing it and remembering its hash makes a step cost what it changes. Two values that hash
+//! alike and are different would be taken for one state, as anywhere in explicit-state search by
+//! fingerprints.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Deref;

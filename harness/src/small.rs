@@ -1,12 +1,14 @@
 //! The smallest bus that can be wrong: what the checkers put into the commit protocol's parameters.
 //!
-//! The protocol takes its fold, its digest and its task as parameters. Production's are the projection,
-//! XXH3 and the six verbs; an explorer that holds a million states wants them a few bytes large. But the
-//! bytes are real: every record is a line of JSON, found or refused by the store's own scanner.
+//! The protocol takes its fold, its digest and its task as parameters. Production's are the
+//! projection, XXH3 and the six verbs; an explorer that holds a million states wants them a few
+//! bytes large. But the bytes are real: every record is a line of JSON, found or refused by the
+//! store's own scanner.
 //!
-//! A record is `{"type":"a1.3"}`: written by process `a`, by its command 1, a line of its own (`.`; a
-//! batch of two is `<` and `>`), with id 3 (one digit, base 36). An id is the number of records before it, plus one, so a
-//! decision made on anything but the whole log shows in the record itself.
+//! A record is `{"type":"a1.3"}`: written by process `a`, by its command 1, a line of its own (`.`;
+//! a batch of two is `<` and `>`), with id 3 (one digit, base 36). An id is the number of records
+//! before it, plus one, so a decision made on anything but the whole log shows in the record
+//! itself.
 //!
 //! Absent: everything that the model's own checks are about. What is answered here is an id.
 

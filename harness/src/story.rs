@@ -45,11 +45,11 @@ fn stale_lock() -> String {
 Why a stale lock is reported and never broken
 =============================================
 
-The lock is the directory events.lock: whoever makes it may write, and removes it afterwards. A process
-that is killed leaves it behind. It is tempting to let a waiting process remove such a lock. These
-are the shortest ways in which that goes wrong, found by searching everything that the processes can
-do, one file-system call at a time; the processes run the commit protocol that ships, with this one
-mistake planted.
+The lock is the directory events.lock: whoever makes it may write, and removes it afterwards. A
+process that is killed leaves it behind. It is tempting to let a waiting process remove such a lock.
+These are the shortest ways in which that goes wrong, found by searching everything that the
+processes can do, one file-system call at a time; the processes run the commit protocol that ships,
+with this one mistake planted.
 
 Beside each step: the log as processes see it, the log as a power cut would leave it, and the lock.
 
@@ -62,15 +62,15 @@ B is merely slow. A cannot tell slow from dead by a clock, so A removes the lock
 2. Remove a lock only if its owner is dead
 ------------------------------------------
 
-Now the waiters look at the owner record and remove the lock only when that process is gone. C really
-is dead, and both A and B see it. One of them removes the dead lock and takes its own; then the
-other acts on what it saw before, and removes the lock of a live writer:
+Now the waiters look at the owner record and remove the lock only when that process is gone. C
+really is dead, and both A and B see it. One of them removes the dead lock and takes its own; then
+the other acts on what it saw before, and removes the lock of a live writer:
 
 {}
-There is no call that removes a directory only if it is still the one that was looked at, so more looking
-does not help: between the look and the removal the lock can become another. So gaia-bus breaks no
-lock, ever. It reports who made it and whether that process still runs (gaia-bus doctor), and a
-person removes it once every bus process has been stopped.",
+There is no call that removes a directory only if it is still the one that was looked at, so more
+looking does not help: between the look and the removal the lock can become another. So gaia-bus
+breaks no lock, ever. It reports who made it and whether that process still runs (gaia-bus doctor),
+and a person removes it once every bus process has been stopped.",
         tell(&by_age()),
         tell(&if_owner_is_dead()),
     )

@@ -1,8 +1,9 @@
 //! One simulated process: the commit machine that ships, driven one call at a time.
 //!
-//! A worker has a plan of commands. It starts one, takes its calls, and has its answer when the machine
-//! has ended; "the lock exists" ends a try, and it tries again until its time is up. A warm worker keeps
-//! its replay between commands, as the server does; a cold one is a new process for each command.
+//! A worker has a plan of commands. It starts one, takes its calls, and has its answer when the
+//! machine has ended; "the lock exists" ends a try, and it tries again until its time is up. A warm
+//! worker keeps its replay between commands, as the server does; a cold one is a new process for
+//! each command.
 //!
 //! What it did is told in [`Facts`], taken from the disk before and after: what the machine says of
 //! itself proves nothing here.

@@ -1,12 +1,12 @@
 //! The one door, and the one transaction beneath it.
 //!
-//! Every surface (the MCP server, the command line) ends in [`Bus::call`], so nothing can be done on
-//! one that cannot be done on the other. Beneath it is one private transaction: take the lock, read,
-//! decide, append, release; [`Bus::initialize`] and [`Bus::read`] use the same.
+//! Every surface (the MCP server, the command line) ends in [`Bus::call`], so nothing can be done
+//! on one that cannot be done on the other. Beneath it is one private transaction: take the lock,
+//! read, decide, append, release; [`Bus::initialize`] and [`Bus::read`] use the same.
 //!
 //! A [`Bus`] that stays up keeps what it has validated of the log, and proves it again on every
-//! call. Two failures last as long as the process: a history that was rewritten, and a write that is
-//! unconfirmed (this process keeps that lock, and would only wait for itself).
+//! call. Two failures last as long as the process: a history that was rewritten, and a write that
+//! is unconfirmed (this process keeps that lock, and would only wait for itself).
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime};
@@ -218,7 +218,8 @@ impl<D: Disk, E: Edge> Bus<D, E> {
         self.write(task)
     }
 
-    /// What [`Self::initialize`] would come to if it ran now: the same decision, and nothing appended.
+    /// What [`Self::initialize`] would come to if it ran now: the same decision, and nothing
+    /// appended.
     ///
     /// # Errors
     ///
@@ -245,8 +246,8 @@ impl<D: Disk, E: Edge> Bus<D, E> {
         })
     }
 
-    /// Folds the whole log under the lock, and appends nothing. A data directory that does not exist
-    /// is empty: no lock is taken and nothing is created.
+    /// Folds the whole log under the lock, and appends nothing. A data directory that does not
+    /// exist is empty: no lock is taken and nothing is created.
     ///
     /// # Errors
     ///
@@ -296,9 +297,9 @@ impl<D: Disk, E: Edge> Bus<D, E> {
         }
     }
 
-    /// The one transaction: tries the lock until the deadline, then carries the task through. What is
-    /// known of the log comes back with the result; only behind a panic it is lost, and with it the
-    /// memory of a history that was rewritten before.
+    /// The one transaction: tries the lock until the deadline, then carries the task through. What
+    /// is known of the log comes back with the result; only behind a panic it is lost, and with it
+    /// the memory of a history that was rewritten before.
     #[allow(clippy::type_complexity, reason = "the three things that outlive a transaction")]
     fn transact<F: Fold, T: Task<F> + Stamped>(
         &mut self,
@@ -360,11 +361,11 @@ impl<D: Disk, E: Edge> Bus<D, E> {
         match lock {
             LockAfter::NotReleased(error) => Some(format!(
                 "the command is done, but its lock {path} could not be removed: {error}. Run \
-                 `gaia-bus doctor` for what to do"
+                 `gaia-bus doctor` on this data directory for what to do"
             )),
             LockAfter::TakenAway => Some(format!(
-                "the command is done, but someone removed its lock {path} while it was held: stop \
-                 whatever removes locks"
+                "the command is done, but someone removed its lock {path} while it was held: \
+                 stop whatever removes locks"
             )),
             LockAfter::NeverTaken | LockAfter::Released | LockAfter::Kept => None,
         }
@@ -377,8 +378,8 @@ impl<D: Disk, E: Edge> std::fmt::Debug for Bus<D, E> {
     }
 }
 
-/// Whether the data directory is there. Only "not found" says that it is not: a directory that cannot
-/// be reached is no empty one.
+/// Whether the data directory is there. Only "not found" says that it is not: a directory that
+/// cannot be reached is no empty one.
 ///
 /// # Errors
 ///
@@ -444,8 +445,8 @@ fn create_data_dir(paths: &Paths) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Short sleeps that do not grow: growing ones punish whoever has waited longest, and fixed ones let the
-/// releaser take the lock again.
+/// Short sleeps that do not grow: growing ones punish whoever has waited longest, and fixed ones
+/// let the releaser take the lock again.
 struct Jitter(u64);
 
 impl Jitter {

@@ -12,19 +12,20 @@
 //! 6 release   RemoveOwner, RemoveLock, each retried after a Pause
 //! ```
 //!
-//! A [`Commit`] is a pure value: it asks for one file-system [`Call`] at a time and is resumed with the
-//! [`Reply`]. The same source runs on the real disk, on simulated disks with faults, under loom and
-//! inside an explicit-state explorer, which must be able to hold "process 2 is between append and
-//! fsync" as a value: so everything here is `Clone + Eq + Hash` when the fold, the digest and the
-//! task are. The machine does not own the log; it borrows its chunks, one at a time.
+//! A [`Commit`] is a pure value: it asks for one file-system [`Call`] at a time and is resumed with
+//! the [`Reply`]. The same source runs on the real disk, on simulated disks with faults, under loom
+//! and inside an explicit-state explorer, which must be able to hold "process 2 is between append
+//! and fsync" as a value: so everything here is `Clone + Eq + Hash` when the fold, the digest and
+//! the task are. The machine does not own the log; it borrows its chunks, one at a time.
 //!
 //! Absent on purpose: files, clocks, threads, waiting. "The lock exists" costs one try and ends the
-//! machine as [`End::Contended`]; whether to try again is the driver's to say. Nothing here breaks a
-//! lock, and the only truncation goes back to where this very call began to write.
+//! machine as [`End::Contended`]; whether to try again is the driver's to say. Nothing here breaks
+//! a lock, and the only truncation goes back to where this very call began to write.
 //!
-//! Why a failed fsync is taken back rather than retried, why a take-back that fails keeps the lock, and
-//! why a first commit makes the directory durable before its first byte: with any of these left out,
-//! the explorer of the harness shows an answered record lost. `harness` holds those counterexamples.
+//! Why a failed fsync is taken back rather than retried, why a take-back that fails keeps the lock,
+//! and why a first commit makes the directory durable before its first byte: with any of these left
+//! out, the explorer of the harness shows an answered record lost. `harness` holds those
+//! counterexamples.
 
 use std::hash::Hash;
 
@@ -53,8 +54,8 @@ pub enum Call<'a> {
     CreateLog,
     /// `fsync` the data directory.
     SyncDataDir,
-    /// `fsync` the directories above the data directory, nearest first: whichever of them an earlier
-    /// call has made, this makes its name durable.
+    /// `fsync` the directories above the data directory, nearest first: whichever of them an
+    /// earlier call has made, this makes its name durable.
     SyncParentDir,
     /// Open the log for appending, and once more for taking back.
     OpenWriters,
@@ -345,8 +346,8 @@ where
         };
     }
 
-    /// The driver caught a panic, in the call or in [`resume`](Self::resume). Before the write the lock
-    /// is released; from the write on, what may have been written is taken back.
+    /// The driver caught a panic, in the call or in [`resume`](Self::resume). Before the write the
+    /// lock is released; from the write on, what may have been written is taken back.
     pub fn panicked(&mut self) {
         let panic = DiskError { code: None, text: "internal error: a panic was caught".into() };
         self.phase = match self.phase {

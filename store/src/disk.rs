@@ -1,18 +1,19 @@
-//! The storage seam: one trait with one method, the real disk, and the only loop that drives a commit.
+//! The storage seam: one trait with one method, the real disk, and the only loop that drives a
+//! commit.
 //!
 //! [`Disk::perform`] carries out one [`Call`]. The real disk does it with system calls on one open
 //! data directory; simulated disks, fault injectors and recorders are other implementations of the
-//! same method. [`drive`] is the only loop that resumes a [`Commit`] on a disk in production, and the
-//! harness's checkers call the same machine.
+//! same method. [`drive`] is the only loop that resumes a [`Commit`] on a disk in production, and
+//! the harness's checkers call the same machine.
 //!
-//! What is not portable lives here and nowhere else: on Windows "access denied" while a directory is
-//! being removed is contention (see [`is_contention`]), and directories cannot be fsynced. Only Linux
-//! is tested.
+//! What is not portable lives here and nowhere else: on Windows "access denied" while a directory
+//! is being removed is contention (see [`is_contention`]), and directories cannot be fsynced. Only
+//! Linux is tested.
 //!
-//! One step is two system calls: [`Call::RemoveLock`] compares the open directory with what stands at
-//! the path and then removes it. No call of the operating system does both at once, so a person who
-//! removes a live lock can still race with it; the owner record makes the `rmdir` of a foreign lock fail
-//! from the moment its owner has written it.
+//! One step is two system calls: [`Call::RemoveLock`] compares the open directory with what stands
+//! at the path and then removes it. No call of the operating system does both at once, so a person
+//! who removes a live lock can still race with it; the owner record makes the `rmdir` of a foreign
+//! lock fail from the moment its owner has written it.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -42,8 +43,8 @@ pub trait Disk {
     fn close(&mut self);
 }
 
-/// Drives a commit to its end, or to the news that the lock exists. A panic, in a call or in the pure
-/// part, does not leave the lock behind.
+/// Drives a commit to its end, or to the news that the lock exists. A panic, in a call or in the
+/// pure part, does not leave the lock behind.
 pub fn drive<F, D, T>(machine: &mut Commit<F, D, T, T::Answer>, disk: &mut impl Disk)
 where
     F: Fold,
@@ -343,8 +344,8 @@ const OPEN_LOG: OFlags =
 const PRIVATE_FILE: Permissions = Permissions::RUSR.union(Permissions::WUSR);
 
 /// Whether a failed `mkdir` means that the lock exists. On Windows a directory that is being
-/// removed answers "access denied" (5) or "sharing violation" (32) for a moment; everywhere else only
-/// "exists" is contention.
+/// removed answers "access denied" (5) or "sharing violation" (32) for a moment; everywhere else
+/// only "exists" is contention.
 #[must_use]
 pub fn is_contention(code: i32, windows: bool) -> bool {
     if windows { matches!(code, 5 | 32 | 80 | 183) } else { code == Errno::EXIST.raw_os_error() }

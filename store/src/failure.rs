@@ -1,8 +1,9 @@
 //! Every way to fail closed.
 //!
-//! A failure is not a refusal: a refusal is the bus saying no, a record in the log; a failure is the
-//! bus unable to speak. All of them promise that nothing was written, and exit with 3, but for one:
-//! [`Failure::WriteUnconfirmed`] cannot know, says so, and exits with 4. `tests/failures.rs` provokes every one on a real directory or through a faulty disk.
+//! A failure is not a refusal: a refusal is the bus saying no, a record in the log; a failure is
+//! the bus unable to speak. All of them promise that nothing was written, and exit with 3, but for
+//! one: [`Failure::WriteUnconfirmed`] cannot know, says so, and exits with 4. `tests/failures.rs`
+//! provokes every one on a real directory or through a faulty disk.
 
 use std::fmt;
 
@@ -172,48 +173,56 @@ impl Failure {
     /// A sentence to act on. It names the file, what is wrong with it and the way out.
     #[must_use]
     pub fn sentence(&self, paths: &Paths) -> String {
-        let Paths { lock, log, .. } = paths;
-        let (lock, log) = (lock.display(), log.display());
+        let (lock, log) = (paths.lock.display(), paths.log.display());
         match self {
             Failure::LockTimeout { waited_ms, owner } => format!(
-                "the lock {lock} was still held after {waited_ms} ms: {owner}. Nothing was written. \
-                 Run `gaia-bus doctor` for what to do"
+                "the lock {lock} was still held after {waited_ms} ms: {owner}. {UNWRITTEN}. {}",
+                ask_doctor(paths)
             ),
             Failure::LockUnavailable { error } => format!(
-                "the lock {lock} cannot be made: {error}. Nothing was written. Mend the path or its \
-                 permissions"
+                "the lock {lock} cannot be made: {error}. {UNWRITTEN}. Mend the path or its \
+                 permissions, or: {}",
+                ask_doctor(paths)
             ),
-            Failure::LogCorrupt(damage) => format!(
-                "the log {log} is damaged: {damage}. Nothing was written. Run `gaia-bus doctor` for \
-                 what to do"
-            ),
+            Failure::LogCorrupt(damage) => {
+                format!("the log {log} is damaged: {damage}. {UNWRITTEN}. {}", ask_doctor(paths))
+            }
             Failure::NotAFile { found } => format!(
-                "the log {log} is a {found}, not a regular file. Nothing was written. Find out what \
-                 made it, or use another data directory"
+                "the log {log} is a {found}, not a regular file. {UNWRITTEN}. Find out what made \
+                 it, or use another data directory"
             ),
             Failure::LogUnreplayable { line, reason, .. } => format!(
-                "the log {log} cannot be replayed: line {line}: {reason}. Nothing was written. Run \
-                 `gaia-bus doctor` for what to do"
+                "the log {log} cannot be replayed: line {line}: {reason}. {UNWRITTEN}. {}",
+                ask_doctor(paths)
             ),
             Failure::HistoryRewritten { known_bytes, found_bytes } => format!(
-                "the log {log} was rewritten: the {known_bytes} bytes that this process had validated \
-                 are gone or different ({found_bytes} bytes are there now). Nothing was written. Find \
-                 out who rewrote it, then restart this process"
+                "the log {log} was rewritten: the {known_bytes} bytes that this process had \
+                 validated are gone or different ({found_bytes} bytes are there now). {UNWRITTEN}. \
+                 Find out who rewrote it, then restart this process"
             ),
             Failure::Io { doing, error } => format!(
-                "{doing} failed: {error} (log {log}). Nothing was written, or all of it was taken back"
+                "{doing} failed: {error} (log {log}). {UNWRITTEN}, or all of it was taken back"
             ),
             Failure::WriteUnconfirmed { doing, error } => format!(
                 "{doing} failed: {error} (log {log}). What this call did to the log could be \
                  neither made durable nor taken back: do not assume either way. The lock {lock} is \
-                 kept on purpose. Run `gaia-bus doctor` for what to do"
+                 kept on purpose. {}",
+                ask_doctor(paths)
             ),
-            Failure::LockLeft { cause, error } => format!(
-                "{}. Besides, the lock {lock} that this call had made could not be removed: {error}",
-                cause.sentence(paths)
-            ),
+            Failure::LockLeft { cause, error } => {
+                let cause = cause.sentence(paths);
+                format!("{cause}. Besides, this call's lock {lock} could not be removed: {error}")
+            }
         }
     }
+}
+
+const UNWRITTEN: &str = "Nothing was written";
+
+/// The way out that is printed for this very directory.
+fn ask_doctor(paths: &Paths) -> String {
+    let data_dir = crate::report::recovery::quote(paths.data_dir.as_os_str());
+    format!("Run `gaia-bus doctor --pretty --data-dir={data_dir}` for what to do")
 }
 
 /// Where a log is damaged, for programs.
@@ -227,8 +236,8 @@ pub struct Corruption {
     pub offset: Option<u64>,
 }
 
-/// Text from elsewhere, fit for a sentence on a terminal: controls, and characters that reorder or break
-/// a line, are shown as `\u{..}`.
+/// Text from elsewhere, fit for a sentence on a terminal: controls, and characters that reorder or
+/// break a line, are shown as `\u{..}`.
 #[must_use]
 pub fn visible(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
@@ -241,8 +250,8 @@ pub fn visible(text: &str) -> String {
     })
 }
 
-/// Whether a terminal would obey the character rather than show it: C0, DEL and C1 controls, line and
-/// paragraph separators, and the controls of bidirectional text (Unicode Standard Annex 9).
+/// Whether a terminal would obey the character rather than show it: C0, DEL and C1 controls, line
+/// and paragraph separators, and the controls of bidirectional text (Unicode Standard Annex 9).
 #[must_use]
 pub fn is_deceptive(c: char) -> bool {
     c.is_control()

@@ -23,9 +23,10 @@
 //! # What never happens here
 //!
 //! Nothing opens a socket, runs a shell, removes a lock that it did not make, or truncates a byte
-//! that it did not write in this very call. No panic, `unwrap`, slice index or unbounded recursion is
-//! reachable from bytes that came from outside. Time, process ids and the environment enter at the
-//! edge and travel as values. `tests/tidy.rs` reads the sources for what a test can see of this.
+//! that it did not write in this very call. No panic, `unwrap`, slice index or unbounded recursion
+//! is reachable from bytes that came from outside. Time, process ids and the environment enter at
+//! the edge and travel as values. `tests/tidy.rs` reads the sources for what a test can see of
+//! this.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -1,8 +1,8 @@
 //! Owner records: written into the lock for people, read for reports, never for decisions.
 //!
-//! The lock is the directory's existence. What stands in `owner.json` says who made it and how surely
-//! that process is gone, so that a person can decide what to do; no code path here or elsewhere
-//! removes a lock because of what its owner record says.
+//! The lock is the directory's existence. What stands in `owner.json` says who made it and how
+//! surely that process is gone, so that a person can decide what to do; no code path here or
+//! elsewhere removes a lock because of what its owner record says.
 
 use std::fs;
 use std::io::Read;

@@ -71,8 +71,8 @@ pub struct Settings {
     pub data_dir_is_default: bool,
     /// How long to wait for the lock (`GAIA_INTERAGENT_LOCK_TIMEOUT_MS`, 10000).
     pub lock_timeout: Duration,
-    /// From which age a lock is called probably abandoned (`GAIA_INTERAGENT_LOCK_STALE_MS`, 60000). It
-    /// is never broken, however old.
+    /// From which age a lock is called probably abandoned (`GAIA_INTERAGENT_LOCK_STALE_MS`, 60000).
+    /// It is never broken, however old.
     pub lock_stale: Duration,
     /// How often the release is tried again (`GAIA_INTERAGENT_LOCK_RELEASE_RETRIES`, 12).
     pub release_retries: u32,
@@ -96,8 +96,8 @@ pub enum SettingsError {
     },
     /// No data directory can be derived.
     #[error(
-        "there is no data directory: give --data-dir, or set GAIA_INTERAGENT_DATA_DIR or HOME to an \
-         absolute path"
+        "there is no data directory: give --data-dir, or set GAIA_INTERAGENT_DATA_DIR or HOME to \
+         an absolute path"
     )]
     NoDataDir,
 }

@@ -1,9 +1,9 @@
 //! Signals are held back while a lock is held.
 //!
 //! From each try of `mkdir` to the release every catchable signal that ends or stops a process is
-//! masked, and delivered after it, so that only SIGKILL, an out-of-memory kill and power loss leave a
-//! lock behind. Between tries it is not: who waits for a lock can be interrupted. The server holds
-//! them back for longer, until the answer is written, so waiting lets them through explicitly
+//! masked, and delivered after it, so that only SIGKILL, an out-of-memory kill and power loss leave
+//! a lock behind. Between tries it is not: who waits for a lock can be interrupted. The server
+//! holds them back for longer, until the answer is written, so waiting lets them through explicitly
 //! ([`sleep_interruptibly`]) instead of trusting what the mask was before.
 //!
 //! The mask is the calling thread's. A process with more threads must mask signals in the others.
@@ -35,8 +35,8 @@ impl Drop for HeldBack {
     }
 }
 
-/// Sleeps with no signal masked: whatever is pending or arrives meanwhile takes its effect, also when
-/// a [`HeldBack`] lives around it. For who holds no lock.
+/// Sleeps with no signal masked: whatever is pending or arrives meanwhile takes its effect, also
+/// when a [`HeldBack`] lives around it. For who holds no lock.
 pub fn sleep_interruptibly(duration: Duration) {
     let before = SigSet::empty().thread_swap_mask(SigmaskHow::SIG_SETMASK);
     std::thread::sleep(duration);

@@ -1,9 +1,10 @@
 //! Planted protocol faults: decorators between the commit machine and the simulated disk.
 //!
-//! None of this is in shipped code. A fault bends what a process does with its calls and replies: it
-//! answers a call without carrying it out, carries it out later, or lets the machine see something else
-//! than what is there. The machine itself stays the one that ships. Each fault is a mistake that
-//! someone could make in good faith; [`controls`](crate::controls) says which checker must find which.
+//! None of this is in shipped code. A fault bends what a process does with its calls and replies:
+//! it answers a call without carrying it out, carries it out later, or lets the machine see
+//! something else than what is there. The machine itself stays the one that ships. Each fault is a
+//! mistake that someone could make in good faith; [`controls`](crate::controls) says which checker
+//! must find which.
 
 use gaia_bus::commit::{Call, Reply};
 

@@ -2,35 +2,38 @@
 //!
 //! # The fault model
 //!
-//! **Bytes.** A file has bytes that are *visible* (the page cache) and bytes that are *durable* (the
-//! disk). A write makes its bytes visible and *dirty*. An fsync that succeeds makes the length and every
-//! dirty byte durable, and nothing else: bytes that are visible, not dirty and not durable stay so,
-//! and the disk holds NUL in their place (a hole). An fsync that fails writes any part of the dirty
-//! bytes, from the front, and marks all of them clean: they stay visible, are not durable, and no later
-//! fsync brings them there unless they are written again. Such bytes may be *evicted*: then processes see
-//! what the disk has. A truncation changes what is visible; the disk follows with the next fsync.
+//! **Bytes.** A file has bytes that are *visible* (the page cache) and bytes that are *durable*
+//! (the disk). A write makes its bytes visible and *dirty*. An fsync that succeeds makes the length
+//! and every dirty byte durable, and nothing else: bytes that are visible, not dirty and not
+//! durable stay so, and the disk holds NUL in their place (a hole). An fsync that fails writes any
+//! part of the dirty bytes, from the front, and marks all of them clean: they stay visible, are not
+//! durable, and no later fsync brings them there unless they are written again. Such bytes may be
+//! *evicted*: then processes see what the disk has. A truncation changes what is visible; the disk
+//! follows with the next fsync.
 //!
 //! **Names.** A log just created, and the data directory itself when it is new, have a name that is
-//! *pending* until the directory that holds it is fsynced. A directory fsync that fails leaves the name
-//! *doomed*: a later fsync of the directory does not make it durable. A rename makes a new name, pending
-//! again. The lock's name is never fsynced on purpose.
+//! *pending* until the directory that holds it is fsynced. A directory fsync that fails leaves the
+//! name *doomed*: a later fsync of the directory does not make it durable. A rename makes a new
+//! name, pending again. The lock's name is never fsynced on purpose.
 //!
-//! **A power cut** ends every process and leaves one of many *images*: of the dirty bytes, any part from
-//! the front, or any part to the back with NUL before it (a file system may write the length and later
-//! pages first); the length may have grown over data that was not written (NUL); a truncation that was
-//! not fsynced may be undone; a name that is pending or doomed is there or is not; the lock is there or
-//! is not, whether or not it was released, because neither its `mkdir` nor its `rmdir` is durable.
+//! **A power cut** ends every process and leaves one of many *images*: of the dirty bytes, any part
+//! from the front, or any part to the back with NUL before it (a file system may write the length
+//! and later pages first); the length may have grown over data that was not written (NUL); a
+//! truncation that was not fsynced may be undone; a name that is pending or doomed is there or is
+//! not; the lock is there or is not, whether or not it was released, because neither its `mkdir`
+//! nor its `rmdir` is durable.
 //!
-//! **Calls** fail with EIO and no effect, when the caller of [`World::perform`] says so; an append may
-//! be short. A process may be killed between any two calls, never within one: what a kill within a
-//! write leaves is what a short write followed by a kill leaves.
+//! **Calls** fail with EIO and no effect, when the caller of [`World::perform`] says so; an append
+//! may be short. A process may be killed between any two calls, never within one: what a kill
+//! within a write leaves is what a short write followed by a kill leaves.
 //!
 //! # What it leaves out
 //!
 //! Bytes that rot, disks that lie about flush, network file systems, readahead of torn sectors (the
-//! scanner refuses whatever such a sector holds), a lock path that is a file, permissions. Comparing and
-//! removing the lock is one call here, two system calls in production. Reading, opening and measuring
-//! change nothing. The operations of different processes are atomic, one after another.
+//! scanner refuses whatever such a sector holds), a lock path that is a file, permissions.
+//! Comparing and removing the lock is one call here, two system calls in production. Reading,
+//! opening and measuring change nothing. The operations of different processes are atomic, one
+//! after another.
 //!
 //! [`bend`] holds the planted protocol faults: decorators of this disk and of the process's steps.
 
@@ -126,8 +129,8 @@ pub struct Inode {
     notes: Notes,
 }
 
-/// What has been worked out about a file; the same for every file with the same bytes, and forgotten
-/// with every change.
+/// What has been worked out about a file; the same for every file with the same bytes, and
+/// forgotten with every change.
 #[derive(Debug, Default)]
 struct Notes {
     reading: OnceLock<Reading>,
@@ -266,8 +269,8 @@ impl Inode {
         self.dirty.clear();
     }
 
-    /// Drops what is clean and not on the disk from the page cache. The length stays: a file that is
-    /// in use knows it.
+    /// Drops what is clean and not on the disk from the page cache. The length stays: a file that
+    /// is in use knows it.
     fn evict(&mut self) {
         for at in 0..self.visible.len() {
             if !self.dirty.iter().any(|(from, to)| (*from..*to).contains(&at)) {

@@ -108,7 +108,12 @@ pub(super) fn run(call: &Call<'_>, console: &mut Console<'_>) -> Result<u8, Usag
         tool_timeout_sec: TOOL_TIMEOUT_SEC,
         result: content,
     };
-    console.show(&config, &config.result);
+    if console.quiet {
+        // The client's own format, to be piped into its file.
+        console.write(config.result.as_bytes());
+    } else {
+        console.show(&config, &config.result);
+    }
     console.warn(config.error.as_deref());
     console.warn(warning.as_deref());
     Ok(refusal.map_or(OK, |refusal| refusal.exit_code()))

@@ -31,7 +31,7 @@ pub(super) fn define() -> Command {
         ])
         .after_help(after_help(&[
             "gaia-bus verify --pretty",
-            "gaia-bus verify --evidence docs/lesson.events.jsonl",
+            "gaia-bus verify --evidence copy-of-events.jsonl",
         ]))
 }
 

@@ -106,7 +106,8 @@ pub enum Refusal {
     #[error("{} exists and is not a regular file", .0.display())]
     NotAFile(PathBuf),
     /// The file exists.
-    #[error("{} exists, and nothing is overwritten unless --force asks for it", .0.display())]
+    #[error("{} exists. Add the block to it by hand, or replace the whole file, with all else in it, \
+             by --force", .0.display())]
     Exists(PathBuf),
     /// The operating system refused.
     #[error("{}: {error}", path.display())]

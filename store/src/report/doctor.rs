@@ -237,8 +237,13 @@ impl Doctor {
         self.lock = bus.look_at_lock();
         self.exit_code = if self.lock.is_some() { 3 } else { 1 };
         if let Some(lock) = &self.lock {
-            self.recovery = advice(Trouble::LockHeld(lock), bus.settings(), self.log_exists);
+            self.recovery = advice(Trouble::LockHeld(lock), bus.settings(), self.known_log_bytes());
         }
+    }
+
+    /// The length of the log, where there is one.
+    fn known_log_bytes(&self) -> Option<u64> {
+        self.log_exists.then_some(self.log_bytes)
     }
 
     fn look_at_log(&mut self, paths: &crate::settings::Paths) {
@@ -285,7 +290,7 @@ impl Doctor {
                 _,
             ) => Trouble::Io,
         };
-        self.recovery = advice(trouble, bus.settings(), self.log_exists);
+        self.recovery = advice(trouble, bus.settings(), self.known_log_bytes());
     }
 }
 
@@ -323,8 +328,8 @@ impl From<Finding> for IntegrityFinding {
     }
 }
 
-fn advice(trouble: Trouble<'_>, settings: &Settings, log_exists: bool) -> Vec<String> {
-    recovery::steps(trouble, &absolute(settings), log_exists)
+fn advice(trouble: Trouble<'_>, settings: &Settings, log_bytes: Option<u64>) -> Vec<String> {
+    recovery::steps(trouble, &absolute(settings), log_bytes)
         .iter()
         .map(ToString::to_string)
         .collect()

@@ -86,7 +86,8 @@ impl Ruling {
                  {unproven_with_real_clients} can be tried with --experimental-lanes"
             ),
             Ruling::Refused => format!(
-                "{lanes} live lanes are refused: nothing is known above {unproven_with_real_clients}"
+                "{lanes} live lanes are refused: nothing is known above \
+                 {unproven_with_real_clients}"
             ),
         }
     }

@@ -85,38 +85,43 @@ impl fmt::Display for Step {
     }
 }
 
-/// The steps for a trouble, in order. The first is always to stop every bus process. `log_exists`
-/// is whether there is a log to rewrite.
+/// The steps for a trouble, in order. The first is always to stop every bus process. `log_bytes` is
+/// the length of the log that a dead writer's lock stands beside; nothing when there is no log.
 #[must_use]
-pub fn steps(trouble: Trouble<'_>, paths: &Paths, log_exists: bool) -> Vec<Step> {
+pub fn steps(trouble: Trouble<'_>, paths: &Paths, log_bytes: Option<u64>) -> Vec<Step> {
     let mut steps = vec![stop_every_process()];
+    let mut look_at = paths.data_dir.clone();
     steps.extend(match trouble {
-        Trouble::LockHeld(lock) => left_over_lock(lock, paths, log_exists),
+        Trouble::LockHeld(lock) => left_over_lock(lock, paths, log_bytes),
         Trouble::LockForeign => foreign_lock(paths),
         Trouble::LockUnavailable => vec![say(
             "Mend what the error names: the permissions of the data directory, the space on its \
              disk, or the path",
         )],
         Trouble::TornTail { offset, length } => torn_tail(offset, length, paths),
-        Trouble::LogUnusable => unusable_log(paths),
+        Trouble::LogUnusable => {
+            look_at = beside(&paths.data_dir, "-new");
+            unusable_log(paths, &look_at)
+        }
         Trouble::Io => vec![
             say("Mend what the error names: permissions, memory, or the disk"),
             say("Do not edit the log"),
         ],
     });
-    steps.push(run("See whether all is well", in_data_dir("doctor --pretty", &paths.data_dir)));
+    steps.push(run("See whether all is well", in_data_dir("doctor --pretty", &look_at)));
     steps
 }
 
 fn stop_every_process() -> Step {
     run(
         "Stop every bus process: agent sessions, the servers they started, and scripts, on every \
-         host that uses this directory. Then look that none is left",
+         host that uses this data directory. Then look that none is left (those of other data \
+         directories may go on)",
         "pgrep -a gaia-bus".into(),
     )
 }
 
-fn left_over_lock(lock: &LockReport, paths: &Paths, log_exists: bool) -> Vec<Step> {
+fn left_over_lock(lock: &LockReport, paths: &Paths, log_bytes: Option<u64>) -> Vec<Step> {
     let mut steps = Vec::new();
     if lock.owner_running != Running::No {
         steps.push(run(
@@ -127,13 +132,20 @@ fn left_over_lock(lock: &LockReport, paths: &Paths, log_exists: bool) -> Vec<Ste
     }
     let (claim, claimed) = claim(lock, paths);
     steps.push(claim);
-    if needs_rewrite(lock) {
+    if needs_rewrite(lock) && log_bytes == Some(0) {
+        // Explored as `PersonRewritesEmptyLog`: a copy makes bytes durable, and not the names of
+        // the directories above it, whose fsync may be what failed.
+        steps.push(say(
+            "The log is new and empty, and the very names that lead to it may not have reached the \
+             disk, which no copy can mend. Reboot this machine, with no bus process started by it",
+        ));
+    } else if needs_rewrite(lock) {
         steps.push(say(
             "Bytes of its writer may be visible and not on disk. Either reboot this machine (with \
              no bus process started by it) and go straight to removing the lock, or go on here and \
              make every byte really reach the disk",
         ));
-        steps.extend(rewrite(paths, log_exists));
+        steps.extend(rewrite(paths, log_bytes.is_some()));
     }
     steps.push(run("Remove the lock", claimed));
     steps
@@ -259,16 +271,17 @@ fn torn_tail(offset: u64, length: u64, paths: &Paths) -> Vec<Step> {
     ]
 }
 
-fn unusable_log(paths: &Paths) -> Vec<Step> {
+fn unusable_log(paths: &Paths, fresh: &Path) -> Vec<Step> {
     let log = quote(paths.log.as_os_str());
-    let fresh = beside(&paths.data_dir, "-new");
     vec![
         say("Never edit the log: keep the file where it is, as evidence of how it got damaged"),
+        run("Find what else writes to it, and stop that", format!("lsof -- {log}")),
         run(
-            "Start a new data directory, and point every client at it",
-            in_data_dir("initialize --apply", &fresh),
+            "Start a new data directory. Actors register anew there; what was not read stays in \
+             the old file",
+            in_data_dir("initialize --apply", fresh),
         ),
-        run("Find what else writes to the old one", format!("lsof -- {log}")),
+        run("Point every client at it, as in", in_data_dir("config --client claude", fresh)),
     ]
 }
 
@@ -360,12 +373,26 @@ mod tests {
             Trouble::LogUnusable,
             Trouble::Io,
         ] {
-            let steps = steps(trouble, &Paths::of(Path::new("/d")), true);
+            let steps = steps(trouble, &Paths::of(Path::new("/d")), Some(1));
             assert!(steps.first().unwrap().text.starts_with("Stop every bus process"));
             let last = steps.last().unwrap().command.as_deref().unwrap();
-            assert_eq!(last, "gaia-bus doctor --pretty --data-dir='/d'");
+            let new = if matches!(trouble, Trouble::LogUnusable) { "-new" } else { "" };
+            assert_eq!(last, format!("gaia-bus doctor --pretty --data-dir='/d{new}'"));
             assert!(steps.iter().all(|step| !step.text.contains('`')), "{steps:?}");
         }
+    }
+
+    #[test]
+    fn beside_a_new_and_empty_log_only_a_reboot_frees_a_writers_lock() {
+        let told = |log_bytes| {
+            let held = lock(Some(true), "write", None);
+            let paths = Paths::of(Path::new("/d"));
+            let steps = steps(Trouble::LockHeld(&held), &paths, log_bytes);
+            steps.iter().map(ToString::to_string).collect::<String>()
+        };
+        assert!(told(Some(0)).contains("Reboot this machine") && !told(Some(0)).contains("Copy"));
+        assert!(told(Some(1)).contains("Copy every whole line"));
+        assert!(!told(None).contains("Copy"), "there is nothing to copy");
     }
 
     #[test]

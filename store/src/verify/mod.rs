@@ -103,7 +103,8 @@ pub enum Claim {
 pub struct Section {
     /// Its name.
     pub section: &'static str,
-    /// For the sections about a log: whether they gate as evidence in this run; history always does.
+    /// For the sections about a log: whether they gate as evidence in this run; history always
+    /// does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gates_result: Option<bool>,
     /// Its checks.
