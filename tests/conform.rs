@@ -1,9 +1,9 @@
 //! Promise: the store answers as the reference does, and leaves exactly the bytes that it should,
 //! whatever handles are asked and whatever happens to their directory.
 //!
-//! Method: see `gaia_bus_harness::conform`; here at a size for a plain `cargo test`, with the gate's seed.
-//! Every refusal code, damage kind, failure code and verb must have been met, and every planted fault in
-//! model and store must be found.
+//! Method: see `gaia_bus_harness::conform`; here at a size for a plain `cargo test`, with the
+//! gate's seed. Every refusal code, damage kind, failure code and verb must have been met, and
+//! every planted fault in model and store must be found.
 //!
 //! Cannot see: a decision that is wrong in the model, since both sides decide with it.
 

@@ -1,8 +1,8 @@
-//! Promise: every file of the fuzz corpora passes its target, the named seeds are what the code makes,
-//! and the check itself can fail.
+//! Promise: every file of the fuzz corpora passes its target, the named seeds are what the code
+//! makes, and the check itself can fail.
 //!
-//! Method: each file in `fuzz/corpus` and `fuzz/regressions` is given to its target, as a fuzzer does.
-//! After a change of the seeds: `cargo run -p gaia-bus-harness -- corpus fuzz/corpus`.
+//! Method: each file in `fuzz/corpus` and `fuzz/regressions` is given to its target, as a fuzzer
+//! does. After a change of the seeds: `cargo run -p gaia-bus-harness -- corpus fuzz/corpus`.
 //!
 //! Cannot see: inputs that nobody has found yet; CI fuzzes for those.
 

@@ -1,9 +1,10 @@
-//! Promise: wherever the shipped program is killed, whichever of its system calls fails and whenever the
-//! power goes, what was answered is there, what failed closed left nothing, and things go on soundly.
+//! Promise: wherever the shipped program is killed, whichever of its system calls fails and
+//! whenever the power goes, what was answered is there, what failed closed left nothing, and things
+//! go on soundly.
 //!
-//! Method: signals and errnos injected by strace at each system call; power loss on a real file system
-//! in a loop-mounted image (`gaia_bus_harness::crash_real`). Where strace, root or mounts are missing the
-//! report says so, and `GAIA_BUS_REQUIRE_FAULTS=1` makes that a failure.
+//! Method: signals and errnos injected by strace at each system call; power loss on a real file
+//! system in a loop-mounted image (`gaia_bus_harness::crash_real`). Where strace, root or mounts
+//! are missing the report says so, and `GAIA_BUS_REQUIRE_FAULTS=1` makes that a failure.
 //!
 //! Cannot see: a disk that lies about what it has stored.
 

@@ -347,6 +347,65 @@ fn a_lock_that_a_failed_call_could_not_remove_is_reported_with_the_failure() {
     assert_eq!(register(&mut bus, "x").lock_released, None);
 }
 
+#[test]
+fn no_umask_makes_a_lock_that_its_maker_cannot_remove() {
+    for umask in ["0777", "0700", "0400", "0300", "0200", "0100", "0022"] {
+        let home = Home::empty();
+        fs::set_permissions(home.root.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        let mut command = Command::new("bash");
+        command
+            .args(["-c", r#"umask "$1"; exec "$0" register --actorId x"#])
+            .arg(env!("CARGO_BIN_EXE_gaia-bus"))
+            .arg(umask)
+            .env("GAIA_INTERAGENT_DATA_DIR", home.data_dir());
+        if is_root() {
+            command.uid(65_534).gid(65_534);
+        }
+        let Ok(output) = command.output() else {
+            return skip("running the binary as another user");
+        };
+        assert_eq!(output.status.code(), Some(0), "umask {umask}: {output:?}");
+        assert_eq!(home.names(), ["events.jsonl"], "umask {umask}");
+        let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(home.data_dir()), mode(home.paths().log)), (0o700, 0o600), "{umask}");
+    }
+}
+
+#[test]
+fn too_few_descriptors_fail_closed_without_a_lock_left() {
+    let mut worked = false;
+    for descriptors in 4..20 {
+        let home = Home::empty();
+        let output = Command::new("bash")
+            .args(["-c", r#"ulimit -n "$1"; exec "$0" register --actorId x"#])
+            .arg(env!("CARGO_BIN_EXE_gaia-bus"))
+            .arg(descriptors.to_string())
+            .env("GAIA_INTERAGENT_DATA_DIR", home.data_dir())
+            .output()
+            .unwrap();
+        let code = output.status.code();
+        worked |= code == Some(0);
+        // With hardly any the program cannot even start.
+        assert!(matches!(code, Some(0 | 3 | 127)), "{descriptors}: {output:?}");
+        assert!(!home.paths().lock.exists(), "{descriptors}: {output:?}");
+    }
+    assert!(worked, "the control: with enough of them it works");
+}
+
+#[test]
+fn a_directory_moved_away_under_a_warm_handle_is_not_made_anew() {
+    let home = Home::new();
+    let mut bus = Bus::new(Settings::of_data_dir(&home.data_dir()));
+    assert!(register(&mut bus, "warm").ok);
+    let before = home.log();
+    let moved = home.root.path().join("moved");
+    fs::rename(home.data_dir(), &moved).unwrap();
+    assert_failed(&register(&mut bus, "x"), "history-rewritten", 3);
+    assert!(!home.data_dir().exists());
+    fs::rename(&moved, home.data_dir()).unwrap();
+    home.works_again(&before);
+}
+
 // The log.
 
 #[test]

@@ -1,8 +1,9 @@
-//! Promise: however many processes share a directory and whichever of them die, one order that agrees
-//! with real time explains every answer, and the log is that order.
+//! Promise: however many processes share a directory and whichever of them die, one order that
+//! agrees with real time explains every answer, and the log is that order.
 //!
 //! Method: real workers of the shipped entry point, killed at random, judged by the witness checker
-//! (`gaia_bus_harness::processes` and `history`); the checker itself is held against exhaustive search.
+//! (`gaia_bus_harness::processes` and `history`); the checker itself is held against exhaustive
+//! search.
 //!
 //! Cannot see: power loss, and interleavings that this machine's scheduler never makes.
 

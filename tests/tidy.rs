@@ -112,7 +112,7 @@ const RULES: &[Rule] = &[
     Rule {
         name: "lines have at most 100 columns, but for tables and raw data",
         about: any,
-        breaks: |line| line.chars().count() > 100 && !has(line, &["r#\"", "//! |"]),
+        breaks: |line| line.chars().count() > 100 && !has(line, &["r#\"", "//! |", "{\\\""]),
         control: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\
                   xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
     },

@@ -1,2 +1,3 @@
+//! See `gaia_bus_harness::fuzzing::commands`.
 #![no_main]
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| gaia_bus_harness::fuzzing::commands(bytes));

@@ -1,17 +1,18 @@
 //! Conformance: the store against the reference, one random transition after another.
 //!
-//! Promise. Whatever several handles are asked, and whatever happens to their directory meanwhile, each
-//! answer is the reference's answer, and the directory holds exactly the bytes that it should.
+//! Promise. Whatever several handles are asked, and whatever happens to their directory meanwhile,
+//! each answer is the reference's answer, and the directory holds exactly the bytes that it should.
 //!
-//! Method. proptest-state-machine draws up to [`Size::steps_max`] transitions, each from what the world
-//! knows then: verbs with biased arguments on several handles that stay warm, restarts, time in both
-//! directions, damage of every kind, foreign appends, rewritten history, locks that others planted, and
-//! faults at every call of the protocol. [`rig`] does them for real, on a tmpfs where there is one;
-//! [`world`] says what must come of it. The seed is fixed, so a run is the same everywhere, and
-//! [`not_met`] fails it when an outcome of the contract was never reached.
+//! Method. proptest-state-machine draws up to [`Size::steps_max`] transitions, each from what the
+//! world knows then: verbs with biased arguments on several handles that stay warm, restarts, time
+//! in both directions, damage of every kind, foreign appends, rewritten history, locks that others
+//! planted, and faults at every call of the protocol. [`rig`] does them for real, on a tmpfs where
+//! there is one; [`world`] says what must come of it. The seed is fixed, so a run is the same
+//! everywhere, and [`not_met`] fails it when an outcome of the contract was never reached.
 //!
-//! Cannot see. A wrong *decision*, since model and store decide with one source (the recorded vectors see
-//! it); more than one process (`processes`); a disk that loses what it was given (`crash_real`).
+//! Cannot see. A wrong *decision*, since model and store decide with one source (the recorded
+//! vectors see it); more than one process (`processes`); a disk that loses what it was given
+//! (`crash_real`).
 
 pub mod rig;
 pub mod world;

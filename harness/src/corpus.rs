@@ -2,7 +2,8 @@
 //!
 //! `gaia-bus-harness corpus DIRECTORY` writes them, and `tests/corpus.rs` compares what stands in
 //! `fuzz/corpus` with what is made here: a seed cannot go stale, and none is a blob that nobody can
-//! read. Each is under [`BYTES_MAX`]. What fuzzing finds is kept beside them, in `fuzz/regressions`.
+//! read. Each is under [`BYTES_MAX`]. What fuzzing finds is kept beside them, in
+//! `fuzz/regressions`.
 
 use std::fs;
 use std::path::Path;

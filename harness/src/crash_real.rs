@@ -1,21 +1,22 @@
 //! The crash matrix on real processes, real system calls and real file systems.
 //!
-//! Promise. Wherever the shipped entry point is killed, whichever system call fails, and whenever the
-//! power goes: what was answered is there, what failed closed left nothing, the next writer and the person
-//! who follows the doctor go on soundly.
+//! Promise. Wherever the shipped entry point is killed, whichever system call fails, and whenever
+//! the power goes: what was answered is there, what failed closed left nothing, the next writer and
+//! the person who follows the doctor go on soundly.
 //!
-//! Method. A baseline under strace lists the system calls of a command from the first that names its data
-//! directory, as pairs (name, how often before). Then each is met again, once with SIGKILL at its entry (it
-//! is not executed), and with the errnos that it can have, once and from then on. Every cell comes to
-//! one [`Fate`], and the whole story (what was there, the victim, the next writer) is judged by
-//! `history::judge` and the model's invariants. For power loss the directory is on an ext4 or xfs in a
-//! loop-mounted image, and the image is copied while it is mounted: what the copy holds is what had
-//! reached the device. Mounting the copy is the reboot.
+//! Method. A baseline under strace lists the system calls of a command from the first that names
+//! its data directory, as pairs (name, how often before). Then each is met again, once with SIGKILL
+//! at its entry (it is not executed), and with the errnos that it can have, once and from then on.
+//! Every cell comes to one [`Fate`], and the whole story (what was there, the victim, the next
+//! writer) is judged by `history::judge` and the model's invariants. For power loss the directory
+//! is on an ext4 or xfs in a loop-mounted image, and the image is copied while it is mounted: what
+//! the copy holds is what had reached the device. Mounting the copy is the reboot.
 //!
-//! Cannot see. What a disk loses that it said it had; system calls of kernels that work otherwise; a write
-//! that a kill cuts in half (the simulated matrix does that).
+//! Cannot see. What a disk loses that it said it had; system calls of kernels that work otherwise;
+//! a write that a kill cuts in half (the simulated matrix does that).
 //!
-//! Needs strace; power loss needs root and loop mounts too. A report says so where they are missing.
+//! Needs strace; power loss needs root and loop mounts too. A report says so where they are
+//! missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -282,8 +283,8 @@ fn fate(
     })
 }
 
-/// What comes next: a writer, who must fail closed on a lock that is left; then a person; then a writer,
-/// who must succeed.
+/// What comes next: a writer, who must fail closed on a lock that is left; then a person; then a
+/// writer, who must succeed.
 fn aftermath(
     program: &Program,
     data_dir: &Path,
@@ -438,8 +439,8 @@ fn baseline(stage: &Stage<'_>, scene: Scene) -> (Vec<Injection>, Vec<Point>) {
     (own, points[failed..].to_vec())
 }
 
-/// An operating system that says it did what it did not: a bus that believes it is a bus that does not
-/// do it, and must be found.
+/// An operating system that says it did what it did not: a bus that believes it is a bus that does
+/// not do it, and must be found.
 fn lies(stage: &Stage<'_>) -> Vec<(String, bool)> {
     stage.set(Scene::LaterCommit);
     stage.victim(&[]);
@@ -450,7 +451,8 @@ fn lies(stage: &Stage<'_>) -> Vec<(String, bool)> {
         of.reverse();
         of[from_end].clone()
     };
-    // The last write is the answer, the one before it the append; an append of its length is claimed.
+    // The last write is the answer, the one before it the append; an append of its length is
+    // claimed.
     let length = {
         stage.set(Scene::LaterCommit);
         let before = log_bytes(&stage.data_dir()).len();
@@ -518,8 +520,8 @@ fn tool(name: &str, arguments: &[&str]) -> Result<(), String> {
     Err(format!("{name} {arguments:?}: {}", String::from_utf8_lossy(&done.stderr)))
 }
 
-/// The file systems that are tried: how they are made, the size of their image, and how it is mounted.
-/// An xfs refuses to be mounted beside its own copy unless it is told to.
+/// The file systems that are tried: how they are made, the size of their image, and how it is
+/// mounted. An xfs refuses to be mounted beside its own copy unless it is told to.
 const FILE_SYSTEMS: [(&str, &[&str], u64, &str); 2] = [
     ("mkfs.ext4", &["-q", "-F"], 48 << 20, "loop"),
     ("mkfs.xfs", &["-q", "-f"], 320 << 20, "loop,nouuid"),

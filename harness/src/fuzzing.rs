@@ -1,7 +1,7 @@
 //! What the fuzz targets do with bytes: each panics when a promise is broken.
 //!
-//! The targets in `fuzz/` are one line each and call these, `tests/corpus.rs` calls them on every file of
-//! the corpora, and [`crate::corpus`] makes the named seeds.
+//! The targets in `fuzz/` are one line each and call these, `tests/corpus.rs` calls them on every
+//! file of the corpora, and [`crate::corpus`] makes the named seeds.
 //!
 //! | target | promise |
 //! | --- | --- |
@@ -116,8 +116,8 @@ pub fn damaged_log(bytes: &[u8]) {
     assert!(is_refused_or_equal(&original, &damaged, &damaged), "damage was not seen");
 }
 
-/// Whether who has validated `original` and now reads `read` refuses, or finds the original in `damaged`,
-/// which is what really stands there.
+/// Whether who has validated `original` and now reads `read` refuses, or finds the original in
+/// `damaged`, which is what really stands there.
 fn is_refused_or_equal(original: &[u8], damaged: &[u8], read: &[u8]) -> bool {
     let (warm, sound) = replay(Replay::new(Archive::new()), &[original]);
     assert_eq!(sound, Ok(()), "the original is sound");
@@ -138,8 +138,8 @@ pub fn canary(bytes: &[u8]) {
     assert!(fine, "the canary: damage was not seen");
 }
 
-/// Every four bytes are the seed of one transition, drawn from what the world knows then: a byte more or
-/// less changes one transition and leaves what was before it. The store carries them out.
+/// Every four bytes are the seed of one transition, drawn from what the world knows then: a byte
+/// more or less changes one transition and leaves what was before it. The store carries them out.
 ///
 /// # Panics
 ///
@@ -178,7 +178,8 @@ impl Door for InMemory {
     }
 }
 
-/// A client's lines, then a ping: every line of output is one JSON-RPC answer, the last is the ping's.
+/// A client's lines, then a ping: every line of output is one JSON-RPC answer, the last is the
+/// ping's.
 ///
 /// # Panics
 ///

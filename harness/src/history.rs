@@ -1,19 +1,23 @@
-//! Histories: who asked what when, who was answered what when, and whether one order explains it all.
+//! Histories: who asked what when, who was answered what when, and whether one order explains it
+//! all.
 //!
-//! Strict serialisability of the bus: there is one order of all commands in which each is decided as if
-//! it ran alone, every answer is the model's answer at its place, the log is what they append in that
-//! order, and a command that was answered before another was asked stands before it. Unknown outcomes (a
-//! killed process, an unconfirmed write) may be in or out; fail-closed ones must be out.
+//! Strict serialisability of the bus: there is one order of all commands in which each is decided
+//! as if it ran alone, every answer is the model's answer at its place, the log is what they append
+//! in that order, and a command that was answered before another was asked stands before it.
+//! Unknown outcomes (a killed process, an unconfirmed write) may be in or out; fail-closed ones
+//! must be out.
 //!
-//! [`judge`] has the log as its witness: the log *is* the order, so orders are not searched. At each
-//! place it finds the commands that append exactly these records and were answered exactly this, and
-//! sweeps the order of real time: no command may stand behind one that was asked after it had returned.
-//! Processes are sequential, so only the next of each can stand at a place. Where several fit (two
-//! refusals may read alike) every way is carried on, and of two that took the same commands the one that
-//! leaves more time: so it is exact, and as good as linear when commands can be told apart.
+//! [`judge`] has the log as its witness: the log *is* the order, so orders are not searched. At
+//! each place it finds the commands that append exactly these records and were answered exactly
+//! this, and sweeps the order of real time: no command may stand behind one that was asked after it
+//! had returned. Processes are sequential, so only the next of each can stand at a place. Where
+//! several fit (two refusals may read alike) every way is carried on, and of two that took the same
+//! commands the one that leaves more time: so it is exact, and as good as linear when commands can
+//! be told apart.
 //!
-//! [`search`] knows none of that: it tries every order. It is only fit for small histories, and is the
-//! check of the checker: [`cross_check`] has both judge the same histories, half of them made illegal.
+//! [`search`] knows none of that: it tries every order. It is only fit for small histories, and is
+//! the check of the checker: [`cross_check`] has both judge the same histories, half of them made
+//! illegal.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
@@ -498,7 +502,8 @@ fn blind_is_found(histories: u64, blind: Blinder) -> bool {
             return false;
         }
         let is_legal = search(&log, &history);
-        // Blinded times are no longer sequential: the order of asking is kept by the sort's stability.
+        // Blinded times are no longer sequential: the order of asking is kept by the sort's
+        // stability.
         blind(&mut log, &mut history);
         judge(&log, &history).is_ok() != is_legal
     })

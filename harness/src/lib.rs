@@ -21,6 +21,7 @@
 //! | [`real`] | the checks on real directories, by name |
 //! | [`report`] | what a check came to: one row of the gate's table |
 //! | [`story`] | a sequence of moves, told in words |
+//! | [`gate`] | all of it at once, as one table |
 //!
 //! # What never happens here
 //!
@@ -40,6 +41,7 @@ pub mod damage;
 pub mod disk;
 pub mod explore;
 pub mod fuzzing;
+pub mod gate;
 pub mod history;
 pub mod interleave;
 pub mod invariant;

@@ -1,57 +1,112 @@
-//! `gaia-bus-harness`: the gate, and the stories that the checkers tell. Called as `gaia-bus` it is the
-//! bus, so that a check can run the shipped entry point without looking for another executable.
+//! `gaia-bus-harness`: the gate, and the stories that the checkers tell. Called as `gaia-bus` it is
+//! the bus, so that a check can run the shipped entry point without looking for another executable.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::{Parser, Subcommand};
+use gaia_bus_harness::disk::bend::Fault;
+use gaia_bus_harness::gate::{self, Options};
 use gaia_bus_harness::{corpus, program, real, story};
 
-const USAGE: &str = "\
-usage: gaia-bus-harness gate --story NAME
-       gaia-bus-harness check NAME
-       gaia-bus-harness corpus DIRECTORY
+/// The proof: checkers for the bus, and the checks of the checkers.
+#[derive(Parser)]
+#[command(version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
 
-  --story stale-lock   the shortest ways in which breaking a stale lock goes wrong, call by call
-  check NAME           one of the checks on real directories, at CI size: conformance, witness,
-                       processes, system-calls, power-loss, seeds
-  corpus DIRECTORY     writes the named seeds of the fuzz targets
-";
+#[derive(Subcommand)]
+enum Command {
+    /// Run every checker and print one table. Exits with 0 only when nothing is violated and every
+    /// planted fault is found; with 1 otherwise.
+    Gate {
+        /// Write the table to this file too.
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+        /// Look further: a quarter of an hour more.
+        #[arg(long)]
+        full: bool,
+        /// Only what needs no process, file system or privilege.
+        #[arg(long)]
+        simulated: bool,
+        /// Plant a fault in the explored protocol, as in "skip fsync": the gate must go red.
+        #[arg(long, value_name = "FAULT", value_parser = fault)]
+        plant: Option<Fault>,
+        /// Tell a story instead, call by call: stale-lock is why no lock is ever broken.
+        #[arg(long, value_name = "NAME", exclusive = true)]
+        story: Option<String>,
+    },
+    /// Run one of the checks on real directories, at the gate's size.
+    Check {
+        /// Which one.
+        #[arg(value_parser = real::CHECKS.map(|(name, _)| name))]
+        name: String,
+    },
+    /// Write the named seeds of the fuzz targets.
+    Corpus {
+        /// Where to.
+        directory: PathBuf,
+    },
+}
+
+fn fault(words: &str) -> Result<Fault, String> {
+    let known = gaia_bus_harness::controls::controls().into_iter().map(|control| control.fault);
+    let known: Vec<Fault> = known.collect();
+    known.iter().copied().find(|fault| fault.words() == words).ok_or_else(|| {
+        let all: Vec<_> = known.iter().map(|fault| fault.words()).collect();
+        format!("known faults: {}", all.join(", "))
+    })
+}
 
 fn main() -> ExitCode {
     if program::is_called_as_bus() {
         return gaia_bus::cli::main();
     }
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let told = match arguments.as_slice() {
-        ["gate", "--story", name] => story::tell_of(name),
-        ["check", name] => {
-            let executable = std::env::current_exe().expect("this program has a path");
-            match real::run(name, &executable) {
-                Some(report) if report.is_green() => Some(report.to_string()),
-                Some(report) => {
-                    println!("{report}");
-                    return ExitCode::FAILURE;
-                }
-                None => None,
-            }
-        }
-        ["corpus", directory] => match corpus::write(directory.as_ref()) {
-            Ok(count) => Some(format!("{count} seeds written to {directory}")),
-            Err(error) => {
-                eprintln!("{directory}: {error}");
-                return ExitCode::FAILURE;
-            }
+    match Arguments::parse().command {
+        Command::Gate { story: Some(name), .. } => match story::tell_of(&name) {
+            Some(text) => say(&text, true),
+            None => say(&format!("there is no story {name:?}; there is stale-lock"), false),
         },
-        _ => None,
-    };
-    match told {
-        Some(text) => {
-            println!("{text}");
-            ExitCode::SUCCESS
+        Command::Gate { json, full, simulated, plant, story: None } => {
+            run_gate(Options { full, simulated, planted: plant }, json)
         }
-        None => {
-            eprint!("{USAGE}");
-            ExitCode::from(2)
+        Command::Check { name } => match executable().map(|bus| real::run(&name, &bus)) {
+            Ok(Some(report)) => say(&report.to_string(), report.is_green()),
+            Ok(None) => say(&format!("there is no check {name:?}"), false),
+            Err(error) => say(&error, false),
+        },
+        Command::Corpus { directory } => match corpus::write(&directory) {
+            Ok(count) => say(&format!("{count} seeds written to {}", directory.display()), true),
+            Err(error) => say(&format!("{}: {error}", directory.display()), false),
+        },
+    }
+}
+
+/// This program, which is the bus when it is called as one.
+fn executable() -> Result<PathBuf, String> {
+    std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))
+}
+
+fn run_gate(options: Options, json: Option<PathBuf>) -> ExitCode {
+    let executable = match executable() {
+        Ok(executable) => executable,
+        Err(error) => return say(&error, false),
+    };
+    let table = gate::run(options, &executable);
+    if let Some(file) = json {
+        let text = serde_json::to_string_pretty(&table).map_err(std::io::Error::from);
+        if let Err(error) = text.and_then(|text| std::fs::write(&file, text + "\n")) {
+            return say(&format!("{}: {error}", file.display()), false);
         }
     }
+    say(&table.text(), table.green)
+}
+
+/// Says it, on stderr where it is no success; a reader who has left is no failure.
+fn say(text: &str, good: bool) -> ExitCode {
+    use std::io::Write;
+    let _ = writeln!(std::io::stdout(), "{text}");
+    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -1,16 +1,18 @@
 //! Many processes: real ones, killed at random, and a history that must have an explanation.
 //!
-//! Promise. However many processes share a directory and whichever of them die, what was answered is in
-//! the log, once and in an order that agrees with real time; whoever failed closed left nothing.
+//! Promise. However many processes share a directory and whichever of them die, what was answered
+//! is in the log, once and in an order that agrees with real time; whoever failed closed left
+//! nothing.
 //!
-//! Method. Workers run the shipped entry point: some as servers that stay warm, some as one process a
-//! command. Each records when it asked and when it knew. Any command may be SIGKILLed while it runs, its
-//! outcome then unknown unless its answer had been written. A round ends when a lock is left behind: every
-//! process is stopped, and a person does what the doctor prints, command by command in a shell. In the
-//! end `history::judge` reads the log as the witness, and every invariant of the model must hold.
+//! Method. Workers run the shipped entry point: some as servers that stay warm, some as one process
+//! a command. Each records when it asked and when it knew. Any command may be SIGKILLed while it
+//! runs, its outcome then unknown unless its answer had been written. A round ends when a lock is
+//! left behind: every process is stopped, and a person does what the doctor prints, command by
+//! command in a shell. In the end `history::judge` reads the log as the witness, and every
+//! invariant of the model must hold.
 //!
-//! Cannot see. Power loss (`crash_real`), and interleavings that this machine's scheduler never makes
-//! (`explore`, `interleave`).
+//! Cannot see. Power loss (`crash_real`), and interleavings that this machine's scheduler never
+//! makes (`explore`, `interleave`).
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -55,8 +57,8 @@ const COMMANDS_TIMES_MAX: u64 = 10;
 /// A round ends after so many commands of each worker in any case, so that a person gets a look.
 const ROUND_COMMANDS_MAX: usize = 60;
 
-/// Runs workers on one directory and judges what they were told. `executable` is this crate's own, or
-/// the product's.
+/// Runs workers on one directory and judges what they were told. `executable` is this crate's own,
+/// or the product's.
 ///
 /// # Panics
 ///
@@ -157,9 +159,9 @@ fn spoiled(log: &[Object], history: &[Operation]) -> Vec<(&'static str, bool)> {
     ]
 }
 
-/// The negative control that only real processes can show: one stands still between its last look at
-/// the log and its write, a person removes its live lock, and another writes. Both are answered, and no
-/// order explains it. Nothing when strace is not there to make it stand still.
+/// The negative control that only real processes can show: one stands still between its last look
+/// at the log and its write, a person removes its live lock, and another writes. Both are answered,
+/// and no order explains it. Nothing when strace is not there to make it stand still.
 fn careless(program: &Program) -> Option<bool> {
     let strace = Command::new("strace").arg("-V").output();
     if !strace.is_ok_and(|done| done.status.success()) {
@@ -265,7 +267,8 @@ impl<'a> Field<'a> {
         u64::try_from(self.begun.elapsed().as_nanos()).expect("centuries fit")
     }
 
-    /// All workers until one finds a lock that stays, or has asked enough. No process is left behind.
+    /// All workers until one finds a lock that stays, or has asked enough. No process is left
+    /// behind.
     fn round(&mut self, workers: usize) {
         self.over.store(false, Ordering::SeqCst);
         let seeds: Vec<_> = (0..workers).map(|_| self.chance.draw()).collect();

@@ -1,8 +1,9 @@
 //! The shipped entry point, as a process.
 //!
-//! What runs is `gaia_bus::cli::main`, all of it: the executable that is given (this crate's own, which
-//! hands over to the bus when it is called `gaia-bus`; or the product's, when `GAIA_BUS_BIN` names it)
-//! is called through a link of that name, so that the commands that doctor prints find it too.
+//! What runs is `gaia_bus::cli::main`, all of it: the executable that is given (this crate's own,
+//! which hands over to the bus when it is called `gaia-bus`; or the product's, when `GAIA_BUS_BIN`
+//! names it) is called through a link of that name, so that the commands that doctor prints find it
+//! too.
 
 use std::ffi::OsString;
 use std::os::unix::fs::symlink;
@@ -80,9 +81,9 @@ impl Program {
         self.command(data_dir, 2_000).args(arguments).output().expect("starting the bus")
     }
 
-    /// What a person does who finds trouble and no bus process left: asks the doctor, and carries out
-    /// the commands it prints, one by one, in a shell. Looking for processes is left out, since other
-    /// checks run theirs. Gives the commands; none when the doctor finds nothing.
+    /// What a person does who finds trouble and no bus process left: asks the doctor, and carries
+    /// out the commands it prints, one by one, in a shell. Looking for processes is left out, since
+    /// other checks run theirs. Gives the commands; none when the doctor finds nothing.
     ///
     /// # Errors
     ///

@@ -1,10 +1,10 @@
 //! What random callers do: verbs with arguments that are biased towards the edges.
 //!
 //! Uniformly random arguments would be refused at the first check, and nothing behind it would ever
-//! run. So an argument is drawn from what the state knows (refs, names, message ids, keys), from what
-//! almost fits (padded, of another actor, one beyond a limit), and from what no bus should be asked:
-//! hostile Unicode, wrong types, fields of other verbs. `conform.rs` demands that every outcome that
-//! there is was really met.
+//! run. So an argument is drawn from what the state knows (refs, names, message ids, keys), from
+//! what almost fits (padded, of another actor, one beyond a limit), and from what no bus should be
+//! asked: hostile Unicode, wrong types, fields of other verbs. `conform.rs` demands that every
+//! outcome that there is was really met.
 
 use gaia_bus_model::command::Verb;
 use gaia_bus_model::json::{Json, Number, Object};

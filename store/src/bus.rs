@@ -284,6 +284,13 @@ impl<D: Disk, E: Edge> Bus<D, E> {
         if let Some(failure) = &self.lasting {
             return Err(failure.clone());
         }
+        if self.warm.is_warm() && !data_dir_exists(&self.settings.paths)? {
+            // Moved away or removed: making it anew would be in the way of whoever mends that.
+            let gone =
+                Failure::HistoryRewritten { known_bytes: self.warm.length(), found_bytes: 0 };
+            self.lasting = lasting(&gone);
+            return Err(gone);
+        }
         create_data_dir(&self.settings.paths)?;
         let warm = std::mem::replace(&mut self.warm, Replay::new(Projection::default()));
         let (result, warm, lock) = self.transact(task, warm)?;

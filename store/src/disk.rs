@@ -208,26 +208,17 @@ impl LocalDisk {
     /// to the root. A directory that cannot be opened and cannot be written either holds no name
     /// that a process like this one has made.
     fn sync_parent_dir(&self) -> Result<Reply<'static>, Errno> {
-        let up = |from: &OwnedFd| rustix::fs::openat(from, "..", DIRECTORY, Permissions::empty());
-        let mut here = rustix::io::fcntl_dupfd_cloexec(self.directory()?, 0)?;
+        let mut here: Option<OwnedFd> = None;
         loop {
-            let above = match up(&here) {
-                Ok(above) => above,
-                Err(error) => {
-                    let access = rustix::fs::Access::WRITE_OK;
-                    return match rustix::fs::accessat(&here, "..", access, AtFlags::EACCESS) {
-                        Ok(()) => Ok(Reply::Unopened(std::io::Error::from(error).into())),
-                        Err(_) => Ok(Reply::Done),
-                    };
-                }
-            };
-            if identity(&rustix::fs::fstat(&above)?) == identity(&rustix::fs::fstat(&here)?) {
-                return Ok(Reply::Done);
-            }
-            match rustix::fs::fsync(&above) {
-                // Some file systems, and read-only ones among them, have no fsync of directories.
-                Ok(()) | Err(Errno::INVAL | Errno::ROFS) => here = above,
-                Err(error) => return Err(error),
+            let from = here.as_ref().map_or_else(|| self.directory(), Ok)?;
+            match open_above(from) {
+                Ok(Some(above)) => match rustix::fs::fsync(&above) {
+                    // Some file systems, and read-only ones among them, cannot sync directories.
+                    Ok(()) | Err(Errno::INVAL | Errno::ROFS) => here = Some(above),
+                    Err(error) => return Err(error),
+                },
+                Ok(None) => return Ok(Reply::Done),
+                Err(error) => return Ok(Reply::Unopened(std::io::Error::from(error).into())),
             }
         }
     }
@@ -349,6 +340,33 @@ const PRIVATE_FILE: Permissions = Permissions::RUSR.union(Permissions::WUSR);
 #[must_use]
 pub fn is_contention(code: i32, windows: bool) -> bool {
     if windows { matches!(code, 5 | 32 | 80 | 183) } else { code == Errno::EXIST.raw_os_error() }
+}
+
+/// The directory above an open one; nothing at the root, and nothing above a directory that can be
+/// neither opened nor written.
+fn open_above(here: &OwnedFd) -> Result<Option<OwnedFd>, Errno> {
+    match rustix::fs::openat(here, "..", DIRECTORY, Permissions::empty()) {
+        Ok(above) => {
+            let is_root =
+                identity(&rustix::fs::fstat(&above)?) == identity(&rustix::fs::fstat(here)?);
+            Ok((!is_root).then_some(above))
+        }
+        Err(Errno::ACCESS) => {
+            let access = rustix::fs::Access::WRITE_OK;
+            match rustix::fs::accessat(here, "..", access, AtFlags::EACCESS) {
+                Ok(()) => Err(Errno::ACCESS),
+                Err(_) => Ok(None),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Lets the owner of what this process creates get at it, whatever umask it was started with: a
+/// lock that its own maker cannot open would have to be left behind.
+pub fn let_owner_in() {
+    let given = rustix::process::umask(Permissions::empty());
+    rustix::process::umask(given - Permissions::RWXU);
 }
 
 fn reply(result: std::io::Result<Reply<'_>>) -> Reply<'_> {

@@ -1,8 +1,10 @@
-//! The store under test: several real buses on one real directory, on a disk that can be made to fail.
+//! The store under test: several real buses on one real directory, on a disk that can be made to
+//! fail.
 //!
-//! A [`Rig`] does for real what a [`Transition`] says, and compares everything that can be seen with what
-//! the reference expects: the answer field by field, every byte of the log, what stands at every path of
-//! the directory, the content of locks that others made, and the snapshot of a cold read.
+//! A [`Rig`] does for real what a [`Transition`] says, and compares everything that can be seen
+//! with what the reference expects: the answer field by field, every byte of the log, what stands
+//! at every path of the directory, the content of locks that others made, and the snapshot of a
+//! cold read.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -1,9 +1,9 @@
 //! The reference: one data directory and its handles, as the contract has them.
 //!
 //! What is in the directory is a list of lines whose kind is known by construction, so nothing here
-//! parses a log. Decisions are the model's over its reference [`State`]; what a call comes to beside them
-//! (who sees which failure, what stands in the log after a fault, what becomes of the lock) is written
-//! down here from the contract's words and not from the machine's phases.
+//! parses a log. Decisions are the model's over its reference [`State`]; what a call comes to
+//! beside them (who sees which failure, what stands in the log after a fault, what becomes of the
+//! lock) is written down here from the contract's words and not from the machine's phases.
 
 use std::fmt;
 

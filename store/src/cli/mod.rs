@@ -114,6 +114,7 @@ struct Usage(String);
 /// Runs the command of this process and gives its exit code.
 #[must_use]
 pub fn main() -> ExitCode {
+    crate::disk::let_owner_in();
     let terminal = io::stdout().is_terminal();
     let (mut stdout, mut stderr) = (Waiting(io::stdout()), Waiting(io::stderr()));
     let mut console = Console::new(&mut stdout, &mut stderr, terminal);

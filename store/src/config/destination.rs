@@ -106,8 +106,11 @@ pub enum Refusal {
     #[error("{} exists and is not a regular file", .0.display())]
     NotAFile(PathBuf),
     /// The file exists.
-    #[error("{} exists. Add the block to it by hand, or replace the whole file, with all else in it, \
-             by --force", .0.display())]
+    #[error(
+        "{} exists. Add the block to it by hand, or replace the whole file, with all else in it, \
+         by --force",
+        .0.display()
+    )]
     Exists(PathBuf),
     /// The operating system refused.
     #[error("{}: {error}", path.display())]
