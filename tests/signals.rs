@@ -34,14 +34,11 @@ struct Raising {
 
 impl Disk for Raising {
     fn perform<'d>(&'d mut self, call: Call<'_>) -> Reply<'d> {
-        match self.calls_left.checked_sub(1) {
-            Some(left) => {
-                self.calls_left = left;
-                if left == 0 {
-                    signal_hook::low_level::raise(self.signal).unwrap();
-                }
+        if let Some(left) = self.calls_left.checked_sub(1) {
+            self.calls_left = left;
+            if left == 0 {
+                signal_hook::low_level::raise(self.signal).unwrap();
             }
-            None => {}
         }
         self.inner.perform(call)
     }

@@ -2,14 +2,13 @@
 //!
 //! Contract. Nothing user-global is ever edited: a directory that is, or lies inside, one of
 //! [`PROTECTED`] in the home directory, or a place that the environment gives to a client instead
-//! ([`Territory`]), is refused, and so is the home directory itself, and so is the very file that one
-//! of the clients' own settings files is a link to. The
-//! judgement is about the place and not about its spelling. A path is first walked as the operating
-//! system would walk it (links, `.`, `..`, doubled slashes), then compared by file identity where
-//! there is a file, and by its resolved path where there is none yet. Where the system folds case,
-//! names are compared so. After the directories are made, the judgement is repeated on what is
-//! there now: that shows a folding file system that could not be told from outside. What is written
-//! is the resolved path.
+//! ([`Territory`]), is refused, and so is the home directory itself, and so is the very file that
+//! one of the clients' own settings files is a link to. The judgement is about the place and not
+//! about its spelling. A path is first walked as the operating system would walk it (links, `.`,
+//! `..`, doubled slashes), then compared by file identity where there is a file, and by its
+//! resolved path where there is none yet. Where the system folds case, names are compared so. After
+//! the directories are made, the judgement is repeated on what is there now: that shows a folding
+//! file system that could not be told from outside. What is written is the resolved path.
 //!
 //! A file appears whole or not at all, and a link at its place is never followed. `force` reaches
 //! an existing regular file in an allowed place and nothing else.
@@ -355,8 +354,8 @@ fn make_directories(directory: &Path, made: &mut Vec<PathBuf>) -> Result<(), Ref
 }
 
 /// Writes a file that appears whole or not at all. Without `force` one that is there stays, also
-/// when it came into being at this very moment. What comes back is a warning: the file is there, and
-/// it is not known whether it outlasts a power cut.
+/// when it came into being at this very moment. What comes back is a warning: the file is there,
+/// and it is not known whether it outlasts a power cut.
 ///
 /// # Errors
 /// It exists, or the operating system refused. Nothing was written.

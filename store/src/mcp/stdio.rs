@@ -11,8 +11,8 @@
 //! - Somebody who shares a stream may have made it non-blocking; both directions then wait all the
 //!   same ([`output`](crate::output)).
 //!
-//! Absent: making descriptors non-blocking (whoever shares them would inherit the flag) and threads.
-//! `tests/mcp.rs` guards it with real signals on a real process.
+//! Absent: making descriptors non-blocking (whoever shares them would inherit the flag) and
+//! threads. `tests/mcp.rs` guards it with real signals on a real process.
 
 use std::cell::Cell;
 use std::fs::File;
