@@ -232,8 +232,9 @@ fn queues(history: &[Operation]) -> Vec<Vec<usize>> {
     processes.into_iter().map(of).collect()
 }
 
-/// When the first of the answered commands that are still to come had returned: whoever was asked later
-/// cannot come before it. Few processes live at a time, so few commands have to be decided at a place.
+/// When the first of the answered commands that are still to come had returned: whoever was asked
+/// later cannot come before it. Few processes live at a time, so few commands have to be decided at
+/// a place.
 fn closing(history: &[Operation], queues: &[Vec<usize>], taken: &[usize]) -> u64 {
     let is_answered = |at: &&usize| history[**at].outcome != Outcome::Unknown;
     let heads = queues.iter().zip(taken);
@@ -241,8 +242,8 @@ fn closing(history: &[Operation], queues: &[Vec<usize>], taken: &[usize]) -> u64
     answered.map(|at| history[*at].returned).min().unwrap_or(u64::MAX)
 }
 
-/// Which commands of a process can come next, and how many are left out before each: up to the first
-/// that was answered.
+/// Which commands of a process can come next, and how many are left out before each: up to the
+/// first that was answered.
 fn next(history: &[Operation], waiting: &[usize]) -> Vec<(usize, usize)> {
     let unknown = waiting.iter().take_while(|at| history[**at].outcome == Outcome::Unknown);
     let candidates = unknown.count() + 1;

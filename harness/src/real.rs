@@ -6,7 +6,8 @@ use std::path::Path;
 use crate::report::{Draft, Report};
 use crate::{conform, corpus, crash_real, fuzzing, history, processes};
 
-/// A check: its name on the command line, and how it is run at CI size with this executable as the bus.
+/// A check: its name on the command line, and how it is run at CI size with this executable as the
+/// bus.
 pub type Check = (&'static str, fn(&Path) -> Report);
 
 /// All of them.
