@@ -387,13 +387,14 @@ pub fn system_calls(size: Size, executable: &Path) -> Report {
     for scene in SCENES {
         let (own, points) = baseline(&stage, scene);
         calls.extend(points.iter().map(|point| point.call.clone()));
-        for injection in injections(&points, size) {
-            // strace takes one rule a system call: another would hide the scene's own.
-            if own.iter().any(|own| own.point.call == injection.point.call) {
-                continue;
-            }
-            let mut all = own.clone();
-            all.push(injection.clone());
+        // strace takes one rule a system call: another would hide the scene's own. In its place the
+        // scene's own call fails from then on, so that the take-back cannot be synced either.
+        let hides = |other: &Injection| own.iter().any(|own| own.point.call == other.point.call);
+        let others = injections(&points, size).into_iter().filter(|other| !hides(other));
+        let again = own.iter().map(|own| Injection { forever: true, ..own.clone() });
+        for injection in others.chain(again) {
+            let beside = own.iter().filter(|own| own.point != injection.point).cloned();
+            let all: Vec<_> = beside.chain([injection.clone()]).collect();
             let verdict = cell(&stage, scene, &all);
             stage.clear();
             draft.case(match verdict {
