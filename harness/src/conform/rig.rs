@@ -526,7 +526,7 @@ impl<'a> Rig<'a> {
     fn warning(&self, error: &DiskError) -> String {
         format!(
             "the command is done, but its lock {} could not be removed: {error}. Run \
-             `gaia-bus doctor` for what to do",
+             `gaia-bus doctor` on this data directory for what to do",
             self.paths.lock.display()
         )
     }
