@@ -8,7 +8,7 @@
 //! Ageing is computed when asked. After a record with a readable time every actor is judged against
 //! that time, so a status is a function of two times, but for one case: a record whose own time is
 //! unreadable changes when its actor was last seen and ages nobody, so what the actor was before
-//! stands until the next readable time. That is [`Actor::frozen`].
+//! stands until the next readable time. That is `Actor::frozen`.
 //!
 //! The price of order: an id that is delivered k times costs O(k log n) when its acknowledgement
 //! changes, because every place in every inbox comes and goes with it. No build of ours delivers an

@@ -174,7 +174,7 @@ pub struct Receipt {
     pub verify: Verified,
     /// True: verify gated this result as evidence.
     pub evidence_gates_result: bool,
-    /// [`NOTE`]
+    /// What this attests, and what not.
     pub note: &'static str,
     /// What to say on stderr beside it.
     #[serde(skip)]

@@ -16,8 +16,8 @@
 //! # Rooms
 //!
 //! Each command is a room: what it is called and explains of itself, and what it does. The six
-//! verbs share one, [`verbs`], because they share one door; every other command has a file of its
-//! own and a line in [`ROOMS`]. A new command needs nothing else.
+//! verbs share one, `verbs`, because they share one door; every other command has a file of its
+//! own and a line in `ROOMS`. A new command needs nothing else.
 //!
 //! # What is absent on purpose
 //!
