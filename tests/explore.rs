@@ -11,10 +11,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use gaia_bus_harness::controls::breakers;
 use gaia_bus_harness::disk::bend::Fault;
 use gaia_bus_harness::explore::{explore, shortest};
 use gaia_bus_harness::invariant::{Broken, INVARIANTS};
-use gaia_bus_harness::runs;
+use gaia_bus_harness::runs::{self, Reach};
 use gaia_bus_harness::scene::{Budget, Setup};
 use gaia_bus_harness::small::Kind;
 use gaia_bus_harness::story;
@@ -26,7 +27,7 @@ fn some(count: usize, budget: Budget) -> Setup {
 
 #[test]
 fn no_promise_breaks_within_the_budgets_and_every_run_sees_what_it_is_about() {
-    let wrong: Vec<String> = runs::small().iter().flat_map(|run| run.judge().1).collect();
+    let wrong: Vec<String> = runs::of(Reach::Test).iter().flat_map(|run| run.judge().1).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -89,31 +90,7 @@ fn limit_a_foreign_append_during_the_truncation_is_cut() {
 /// watched.
 #[test]
 fn every_invariant_is_broken_by_some_planted_fault() {
-    let none = Budget::default();
-    let power = Budget { power_cuts: 1, ..none };
-    let repair = Budget { crashes: 1, repairs: 1, ..none };
-    let reader = vec![Plan::cold(&[Kind::One]), Plan::cold(&[Kind::Look])];
-    let batch = vec![Plan::cold(&[Kind::Two])];
-    let breakers = [
-        ("ids_dense", some(2, none).with(Fault::ReadOutsideLock)),
-        ("records_whole", some(1, power).with(Fault::SkipFsync)),
-        ("batch_whole", Setup::new(batch, repair).with(Fault::TwoWrites)),
-        ("one_writer", some(2, none).with(Fault::BreakByAge)),
-        ("foreign_lock_kept", some(2, none).with(Fault::BreakByAge)),
-        ("log_extends", some(2, power).with(Fault::TruncateTornTail)),
-        ("free_lock_is_durable", some(1, none).with(Fault::ReleaseBeforeFsync)),
-        ("shown_survives", Setup::new(reader, repair).with(Fault::PersonMerelyRemoves)),
-        ("acked_present", some(1, power).with(Fault::SkipFsync)),
-        ("acked_durable", some(1, none).with(Fault::SkipFsync)),
-        ("answer_explained", some(2, none).with(Fault::ReadOutsideLock)),
-        (
-            "failclosed_writes_nothing",
-            some(1, Budget { sync_failures: 1, ..none }).with(Fault::ReleaseWithoutTakeBack),
-        ),
-        ("damage_refused", some(2, power).with(Fault::IgnoreTornTail)),
-    ];
-    assert_eq!(breakers.len(), INVARIANTS.len());
-    for ((name, setup), invariant) in breakers.into_iter().zip(&INVARIANTS) {
+    for ((name, setup), invariant) in breakers().into_iter().zip(&INVARIANTS) {
         assert_eq!(name, invariant.name);
         let explored = explore(&setup.watching(Broken::named(&[name])));
         let story = explored.violation.unwrap_or_else(|| panic!("{name} is never broken"));

@@ -10,18 +10,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use gaia_bus_harness::disk::Outcome;
-use gaia_bus_harness::interleave::{Interleaved, Script, interleave};
-use gaia_bus_harness::scene::{Budget, Setup};
-use gaia_bus_harness::small::Kind;
-use gaia_bus_harness::worker::{Plan, Verdict};
-
-/// A commit of one record has fewer calls.
-const CALLS_MAX: u32 = 16;
-
-fn processes(count: usize) -> Setup {
-    Setup::new(vec![Plan::cold(&[Kind::One]); count], Budget::default())
-}
+use gaia_bus_harness::interleave::{Interleaved, Script, interleave, processes, scripts};
+use gaia_bus_harness::scene::Setup;
+use gaia_bus_harness::worker::Verdict;
 
 /// Every order of a script, expecting nothing broken.
 fn sound(setup: &Setup, script: Script) -> Interleaved {
@@ -40,9 +31,9 @@ fn two_processes_in_every_order_break_no_promise() {
 
 #[test]
 fn two_processes_of_which_one_is_killed_after_any_call_break_no_promise() {
-    let kill = |call| Script { kill: Some((0, call)), ..Script::default() };
+    let kills = scripts().into_iter().filter(|(_, script)| script.kill.is_some());
     let orders: Vec<u64> =
-        (0..CALLS_MAX).map(|call| sound(&processes(2), kill(call)).orders).collect();
+        kills.map(|(count, script)| sound(&processes(count), script).orders).collect();
     // The last kills come too late: then it is the run in which nobody is killed.
     assert_eq!(orders.last(), Some(&364), "{orders:?}");
     assert!(orders.iter().all(|orders| *orders > 1), "{orders:?}");
@@ -50,15 +41,9 @@ fn two_processes_of_which_one_is_killed_after_any_call_break_no_promise() {
 
 #[test]
 fn two_processes_of_which_one_meets_a_failing_call_break_no_promise() {
-    let fail = |call| Script {
-        fail: Some((0, call, Outcome::SyncFail(0))),
-        preemptions_max: Some(3),
-        ..Script::default()
-    };
-    let mut seen = Vec::new();
-    for call in 0..CALLS_MAX {
-        seen.extend(sound(&processes(2), fail(call)).verdicts);
-    }
+    let fails = scripts().into_iter().filter(|(_, script)| script.fail.is_some());
+    let seen: Vec<Verdict> =
+        fails.flat_map(|(count, script)| sound(&processes(count), script).verdicts).collect();
     assert!(seen.contains(&Verdict::Io));
 }
 

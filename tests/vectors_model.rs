@@ -12,33 +12,9 @@
 
 mod support;
 
-use gaia_bus_model::integrity;
-use gaia_bus_model::json::Object;
 use gaia_bus_model::state::State;
 
-use support::checks::{self, Fold};
-
-impl Fold for State {
-    fn fold(&mut self, record: &Object, _line: &[u8]) -> Result<(), String> {
-        self.apply(record).map_err(|unreplayable| unreplayable.to_string())
-    }
-
-    fn snapshot(&self) -> Object {
-        State::snapshot(self)
-    }
-
-    fn counters(&self) -> Object {
-        State::counters(self).to_object()
-    }
-
-    fn integrity(&self) -> Object {
-        integrity::report(&State::integrity(self))
-    }
-
-    fn correlation(&self) -> Object {
-        State::correlation(self).to_object()
-    }
-}
+use support::checks;
 
 #[test]
 fn vectors_sequences_are_reproduced_step_by_step() {

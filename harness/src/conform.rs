@@ -28,7 +28,7 @@ use proptest_state_machine::ReferenceStateMachine;
 
 use rig::Rig;
 pub use rig::{Bend, Coverage, not_met};
-use world::World;
+use world::{HANDLES, World};
 
 use crate::report::{Draft, Report};
 
@@ -46,6 +46,13 @@ impl Size {
     pub const GATE: Size = Size { cases: 2_000, steps_max: 60 };
     /// What a plain `cargo test` runs.
     pub const TEST: Size = Size { cases: 250, steps_max: 60 };
+
+    /// In words.
+    #[must_use]
+    pub fn bound(self) -> String {
+        let Size { cases, steps_max } = self;
+        format!("{cases} sequences of up to {steps_max} transitions on {HANDLES} handles")
+    }
 }
 
 /// A control that is not found within so many cases counts as missed.
@@ -55,8 +62,7 @@ const CONTROL_CASES_MAX: u32 = 300;
 #[must_use]
 pub fn check(size: Size) -> Report {
     let (under, file_system) = place();
-    let bound = format!("{} sequences of up to {} transitions", size.cases, size.steps_max);
-    let mut draft = Draft::new("conformance", bound);
+    let mut draft = Draft::new("conformance", size.bound());
     draft.note(format!("on {} ({file_system})", under.display()));
     let coverage = RefCell::default();
     match run(size, None, &under, &coverage) {

@@ -16,7 +16,8 @@ use crate::disk::Outcome;
 use crate::disk::bend::Fault;
 use crate::explore;
 use crate::interleave::{Script, interleave};
-use crate::invariant::Broken;
+use crate::invariant::{Broken, INVARIANTS};
+use crate::report::Draft;
 use crate::scene::{Budget, Setup};
 use crate::small::Kind;
 use crate::worker::Plan;
@@ -215,6 +216,64 @@ pub fn controls() -> Vec<Control> {
     all.extend(of_the_take_back());
     all.extend(of_people());
     all
+}
+
+/// Runs the claims of a kind of checker: each must find its fault at its bound and not one step
+/// lower.
+pub fn plant(draft: &mut Draft, checker: &str) {
+    for control in controls() {
+        for claim in control.claims.iter().filter(|claim| claim.checker() == checker) {
+            let found = claim.find();
+            let in_time = match (claim, &found) {
+                (Claim::Explorer(_, steps), Some(found)) => found.steps == Some(*steps),
+                (_, found) => found.is_some(),
+            };
+            draft.control(format!("{} ({claim})", control.fault.words()), in_time);
+            for lower in claim.lowered() {
+                if let Some(found) = lower.find() {
+                    draft.violation(format!(
+                        "{} is found one step lower, at {lower}: {:?}",
+                        control.fault.words(),
+                        found.names
+                    ));
+                }
+            }
+        }
+    }
+}
+
+/// For every promise, in the order of [`INVARIANTS`]: a fault that breaks it. A promise that
+/// nothing breaks is one that nobody looks at.
+#[must_use]
+pub fn breakers() -> [(&'static str, Setup); INVARIANTS.len()] {
+    let repair = Budget { repairs: 1, ..CRASH };
+    let reader = vec![one(), Plan::cold(&[Kind::Look])];
+    let batch = vec![Plan::cold(&[Kind::Two])];
+    [
+        ("ids_dense", some(2, NONE).with(Fault::ReadOutsideLock)),
+        ("records_whole", some(1, POWER).with(Fault::SkipFsync)),
+        ("batch_whole", Setup::new(batch, repair).with(Fault::TwoWrites)),
+        ("one_writer", some(2, NONE).with(Fault::BreakByAge)),
+        ("foreign_lock_kept", some(2, NONE).with(Fault::BreakByAge)),
+        ("log_extends", some(2, POWER).with(Fault::TruncateTornTail)),
+        ("free_lock_is_durable", some(1, NONE).with(Fault::ReleaseBeforeFsync)),
+        ("shown_survives", Setup::new(reader, repair).with(Fault::PersonMerelyRemoves)),
+        ("acked_present", some(1, POWER).with(Fault::SkipFsync)),
+        ("acked_durable", some(1, NONE).with(Fault::SkipFsync)),
+        ("answer_explained", some(2, NONE).with(Fault::ReadOutsideLock)),
+        ("failclosed_writes_nothing", some(1, SYNC).with(Fault::ReleaseWithoutTakeBack)),
+        ("damage_refused", some(2, POWER).with(Fault::IgnoreTornTail)),
+    ]
+}
+
+/// Breaks every promise by its fault, with nothing else watched.
+pub fn plant_breakers(draft: &mut Draft) {
+    for (name, setup) in breakers() {
+        let fault = setup.fault.map_or("", Fault::words);
+        let found = explore::explore(&setup.watching(Broken::named(&[name])));
+        let found = found.violation.is_some_and(|story| story.broken.names() == [name]);
+        draft.control(format!("{name} is broken by: {fault}"), found);
+    }
 }
 
 const NONE: Budget = Budget {

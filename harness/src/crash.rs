@@ -11,12 +11,18 @@
 
 use std::collections::BTreeMap;
 
+use crate::controls;
 use crate::disk::Outcome;
 use crate::disk::bend::Fault;
 use crate::invariant::Broken;
+use crate::report::{Draft, Report};
 use crate::scene::{Budget, Move, Person, Scene, Setup};
 use crate::small::{Kind, Tag, old_line};
 use crate::worker::{Plan, Stage, Touch, Verdict};
+
+/// How far [`check`] looks.
+pub const BOUND: &str = "every call x {kill, power cut with every surviving image, short write, \
+                         errors} x what comes next";
 
 /// The process that is injured, and the one that comes after it.
 const VICTIM: u8 = 0;
@@ -112,6 +118,45 @@ pub struct Bounds {
     pub fault: Option<Fault>,
     /// The invariants to look at.
     pub watched: Broken,
+}
+
+/// The matrices that are filled: which cells, and their pinned numbers of calls and cells.
+#[must_use]
+pub fn matrices() -> Vec<(&'static str, Bounds, (usize, usize))> {
+    let one = || Bounds::all(Plan::cold(&[Kind::One]));
+    vec![
+        ("a commit", one(), (12, 760)),
+        ("the first commit of all", one().fresh(), (13, 864)),
+        ("a batch", Bounds::all(Plan::cold(&[Kind::Two])), (12, 1208)),
+        (
+            "a server and two commits",
+            Bounds::all(Plan::warm(&[Kind::One, Kind::Two])).fresh(),
+            (25, 2072),
+        ),
+        ("a reader", Bounds::all(Plan::cold(&[Kind::Look])), (9, 208)),
+    ]
+}
+
+/// Fills all of [`matrices`], and plants the faults that this checker claims.
+#[must_use]
+pub fn check() -> Report {
+    let mut draft = Draft::new("crash-matrix", BOUND);
+    for (name, bounds, (calls, cells)) in matrices() {
+        let matrix = fill(&bounds);
+        draft.cases(matrix.cells as u64);
+        draft.note(format!(
+            "{name}: {} calls, {} cells: {:?}",
+            matrix.calls, matrix.cells, matrix.classes
+        ));
+        if (matrix.calls, matrix.cells) != (calls, cells) {
+            draft.violation(format!("{name}: there were {calls} calls and {cells} cells"));
+        }
+        for broke in matrix.broken {
+            draft.violation(format!("{name}: {broke:?}"));
+        }
+    }
+    controls::plant(&mut draft, "crash matrix");
+    draft.finish()
 }
 
 impl Bounds {

@@ -33,6 +33,13 @@ use crate::history::{Operation, Outcome, judge};
 use crate::program::{Program, holds, records};
 use crate::report::{Draft, Report};
 
+/// How far [`system_calls`] looks at the gate's size.
+pub const SYSTEM_CALLS_BOUND: &str =
+    "SIGKILL and errnos, once and for ever, at each system call of 3 scenes";
+
+/// How far [`power_loss`] looks at the gate's size.
+pub const POWER_LOSS_BOUND: &str = "the power goes before each system call, on ext4 and xfs";
+
 /// How much is tried.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
@@ -373,7 +380,7 @@ fn log_fsync(points: &[Point]) -> Injection {
 /// When a process cannot be started.
 #[must_use]
 pub fn system_calls(size: Size, executable: &Path) -> Report {
-    let mut draft = Draft::new("crash matrix, system calls", "SIGKILL and errnos at each call");
+    let mut draft = Draft::new("system-calls", SYSTEM_CALLS_BOUND);
     if let Some(reason) = strace_is_missing() {
         return draft.skip(reason);
     }
@@ -535,7 +542,7 @@ const FILE_SYSTEMS: [(&str, &[&str], u64, &str); 2] = [
 /// When a process cannot be started.
 #[must_use]
 pub fn power_loss(size: Size, executable: &Path) -> Report {
-    let mut draft = Draft::new("crash matrix, power loss", "the power goes before each call");
+    let mut draft = Draft::new("power-loss", POWER_LOSS_BOUND);
     if let Some(reason) = strace_is_missing() {
         return draft.skip(reason);
     }

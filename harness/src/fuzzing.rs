@@ -32,8 +32,10 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use proptest_state_machine::ReferenceStateMachine;
 
+use crate::chance::Chance;
 use crate::conform::{place, rig::Rig, world::World};
 use crate::corpus;
+use crate::report::{Draft, Report, panics_as_errors};
 use crate::strategy::instant;
 
 /// A target: its name, and what it does with bytes.
@@ -47,6 +49,62 @@ pub const TARGETS: [Target; 5] = [
     ("mcp_lines", mcp_lines),
     ("paths", paths),
 ];
+
+/// How far [`check`] looks.
+pub const BOUND: &str = "every named seed, and 200 mutations of each, by 5 targets";
+
+/// How many mutations of a seed are tried.
+const MUTATIONS: usize = 200;
+
+/// Gives every named seed, and mutations of it, to its target; the canary must be found.
+#[must_use]
+pub fn check() -> Report {
+    let mut draft = Draft::new("fuzz-seeds", BOUND);
+    let seeds = corpus::seeds();
+    let mut chance = Chance::new(17);
+    let mut canary_found = false;
+    for (target, name, bytes) in &seeds {
+        let run = TARGETS.iter().find(|(known, _)| known == target);
+        let (_, run) = run.expect("every seed has a target");
+        draft.case(
+            panics_as_errors(|| run(bytes)).map_err(|what| format!("{target}/{name}: {what}")),
+        );
+        for number in 0..MUTATIONS {
+            let mutated = mutated(bytes, &mut chance);
+            draft.case(panics_as_errors(|| run(&mutated)).map_err(|what| {
+                format!("{target}/{name}, mutation {number}: {what}: {}", mutated.escape_ascii())
+            }));
+        }
+        canary_found |= *target == "damaged_log" && panics_as_errors(|| canary(bytes)).is_err();
+    }
+    draft.control("a reader that skips a torn tail", canary_found);
+    draft.finish()
+}
+
+/// The bytes with one to four small changes.
+fn mutated(bytes: &[u8], chance: &mut Chance) -> Vec<u8> {
+    const TELLING: &[u8] = b"\n\0\"\\{}[],: 09\xED\xFF";
+    let mut out = bytes.to_vec();
+    for _ in 0..=chance.below(4) {
+        let at = chance.below(out.len() + 1);
+        let count = chance.below(8).min(out.len() - at);
+        match chance.below(5) {
+            0 => out.truncate(at),
+            1 => drop(out.drain(at..at + count)),
+            2 => {
+                let again = out[at..at + count].to_vec();
+                out.splice(at..at, again);
+            }
+            3 => out.insert(at, *chance.pick(TELLING)),
+            _ => {
+                if let Some(byte) = out.get_mut(at) {
+                    *byte ^= 1 << chance.below(8);
+                }
+            }
+        }
+    }
+    out
+}
 
 /// Any bytes are read the same however they are cut, cold and warm, by both folds.
 ///

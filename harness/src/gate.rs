@@ -5,43 +5,27 @@
 //! found; a row that could not run is not green. The gate is green when all rows are. It can be
 //! seen to fail: [`Options::planted`] bends the protocol of the exploration itself, and the table
 //! goes red (`tests/gate.rs`).
-//!
-//! Absent: vectors, which come from outside and are run by `cargo test` against both folds; a wrong
-//! *decision* is the same in both folds, and only they can see it.
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write as _};
 use std::path::Path;
 
 use serde::Serialize;
 
-use crate::controls::{Claim, controls};
-use crate::crash::{self, Bounds};
-use crate::disk::Outcome;
+use crate::checks::{CHECKS, Request};
 use crate::disk::bend::Fault;
-use crate::interleave::{Script, interleave};
-use crate::report::{Draft, Report};
-use crate::scene::{Budget, Setup};
-use crate::small::Kind;
-use crate::worker::Plan;
-use crate::{real, runs};
-
-/// A commit of the small bus has fewer calls than this.
-const CALLS_MAX: u32 = 16;
+use crate::report::{Report, progress};
+use crate::runs::Reach;
 
 /// How far the gate looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The larger bounds, which take a quarter of an hour more.
+    /// The larger explorations, which take minutes and gigabytes more.
     pub full: bool,
-    /// Only the checks that need no process, file system or privilege.
+    /// Only the checks that need no process, file system or privilege, as far as the test suite.
     pub simulated: bool,
     /// A fault to plant in what the explorer runs: the gate must go red.
     pub planted: Option<Fault>,
 }
-
-/// A check: what it is called while it runs, and what it comes to.
-type Check<'a> = (&'static str, Box<dyn Fn() -> Report + 'a>);
 
 /// All rows, as `--json` writes them.
 #[derive(Debug, Serialize)]
@@ -55,32 +39,23 @@ pub struct Table {
 /// Runs the gate. `executable` is this program, which is also the bus when it is called as one.
 #[must_use]
 pub fn run(options: Options, executable: &Path) -> Table {
-    let mut checks: Vec<Check<'_>> = vec![
-        ("exploration", Box::new(move || exploration(options))),
-        ("interleavings", Box::new(interleavings)),
-        ("crash matrix, simulated", Box::new(crash_matrix)),
-    ];
-    if !options.simulated {
-        for (name, check) in real::CHECKS {
-            checks.push((name, Box::new(move || check(executable))));
-        }
-    }
+    let reach = match options {
+        Options { full: true, .. } => Reach::Full,
+        Options { simulated: true, .. } => Reach::Test,
+        Options { .. } => Reach::Gate,
+    };
+    let request = Request { executable, reach, planted: options.planted };
+    let checks: Vec<_> =
+        CHECKS.iter().filter(|check| check.is_simulated || !options.simulated).collect();
     let mut rows = Vec::new();
-    for (name, check) in checks {
-        progress(&format!("{name} ..."));
-        let report = check();
-        progress(&format!("{name}: {:.0} s", report.seconds));
+    for (number, check) in checks.iter().enumerate() {
+        progress(&format!("{} of {}: {} ...", number + 1, checks.len(), check.name));
+        let report = check.run(&request);
+        let verdict = if report.is_green() { "green" } else { "RED" };
+        progress(&format!("  {verdict} after {:.0} s", report.seconds));
         rows.push(report);
     }
     Table { green: rows.iter().all(Report::is_green), rows }
-}
-
-/// One line on stderr, where somebody watches.
-fn progress(line: &str) {
-    let mut stderr = std::io::stderr();
-    if stderr.is_terminal() {
-        let _ = writeln!(stderr, "gate: {line}");
-    }
 }
 
 impl Table {
@@ -104,6 +79,11 @@ impl Table {
                 };
             }
             out.push('\n');
+        }
+        out.push_str("\nWhat a green row says:\n");
+        let name = widths.first().copied().unwrap_or(0);
+        for report in &self.rows {
+            let _ = writeln!(out, "  {:<name$}  {}", report.check, report.about);
         }
         out.push('\n');
         for report in self.rows.iter().filter(|report| !report.is_green()) {
@@ -131,102 +111,4 @@ fn cells(report: &Report) -> [String; 6] {
             None => report.bound.clone(),
         },
     ]
-}
-
-/// The faults that a kind of checker claims, each at its smallest bound and not one step lower.
-fn plant_controls(draft: &mut Draft, checker: &str) {
-    for control in controls() {
-        for claim in control.claims.iter().filter(|claim| claim.checker() == checker) {
-            let found = claim.find();
-            let in_time = match (claim, &found) {
-                (Claim::Explorer(_, steps), Some(found)) => found.steps == Some(*steps),
-                (_, found) => found.is_some(),
-            };
-            draft.control(format!("{} ({claim})", control.fault.words()), in_time);
-            for lower in claim.lowered() {
-                if let Some(found) = lower.find() {
-                    draft.violation(format!(
-                        "{} is found one step lower, at {lower}: {:?}",
-                        control.fault.words(),
-                        found.names
-                    ));
-                }
-            }
-        }
-    }
-}
-
-fn exploration(options: Options) -> Report {
-    let mut all = runs::small();
-    all.extend(if options.full { runs::full() } else { Vec::new() });
-    if !options.simulated {
-        all.extend(runs::large());
-    }
-    let bound = format!(
-        "{} runs: up to 4 processes, or 3 with two commits each; crash, power cut, failed fsync, \
-         I/O error, short write, repair",
-        all.len()
-    );
-    let mut draft = Draft::new("exploration", bound);
-    for mut run in all {
-        if let Some(fault) = options.planted {
-            run.setup = run.setup.with(fault);
-        }
-        let (explored, wrong) = run.judge();
-        draft.cases(explored.states as u64);
-        for sentence in wrong {
-            draft.violation(sentence);
-        }
-        draft.note(format!("{} [{}]: {} states", run.name, run.setup.budget, explored.states));
-        if options.planted.is_some() && explored.violation.is_some() {
-            break;
-        }
-    }
-    plant_controls(&mut draft, "explorer");
-    draft.finish()
-}
-
-fn interleavings() -> Report {
-    let bound =
-        "2 processes in every order, a kill or a failed call at each call; 3 with 2 preemptions";
-    let mut draft = Draft::new("interleavings", bound);
-    let processes = |count| Setup::new(vec![Plan::cold(&[Kind::One]); count], Budget::default());
-    let mut scripts =
-        vec![(2, Script::default()), (3, Script { preemptions_max: Some(2), ..Script::default() })];
-    for call in 0..CALLS_MAX {
-        scripts.push((2, Script { kill: Some((0, call)), ..Script::default() }));
-        let fail = Some((0, call, Outcome::SyncFail(0)));
-        scripts.push((2, Script { fail, preemptions_max: Some(3), ..Script::default() }));
-    }
-    for (count, script) in scripts {
-        let found = interleave(&processes(count), script);
-        draft.cases(found.orders);
-        if !found.broken.is_empty() {
-            draft.violation(format!("{count} processes, {script:?}: {:?}", found.broken.names()));
-        }
-    }
-    plant_controls(&mut draft, "interleavings");
-    draft.finish()
-}
-
-fn crash_matrix() -> Report {
-    let bound = "every call x {kill, power cut with every surviving image, short write, errors} \
-                 x what comes next";
-    let mut draft = Draft::new("crash matrix, simulated", bound);
-    for bounds in [
-        Bounds::all(Plan::cold(&[Kind::One])),
-        Bounds::all(Plan::cold(&[Kind::One])).fresh(),
-        Bounds::all(Plan::cold(&[Kind::Two])),
-        Bounds::all(Plan::warm(&[Kind::One, Kind::Two])).fresh(),
-        Bounds::all(Plan::cold(&[Kind::Look])),
-    ] {
-        let matrix = crash::fill(&bounds);
-        draft.cases(matrix.cells as u64);
-        draft.note(format!("{} calls, {} cells: {:?}", matrix.calls, matrix.cells, matrix.classes));
-        for broke in matrix.broken {
-            draft.violation(format!("{broke:?}"));
-        }
-    }
-    plant_controls(&mut draft, "crash matrix");
-    draft.finish()
 }

@@ -426,11 +426,19 @@ fn is_sequential(history: &[Operation]) -> bool {
     })
 }
 
+/// How many histories the gate and the test suite try.
+pub const HISTORIES: u64 = 20_000;
+
+/// How far [`cross_check`] looks.
+#[must_use]
+pub fn bound(histories: u64) -> String {
+    format!("{histories} histories of 3 processes, half of them made illegal")
+}
+
 /// Has both judges judge so many small histories, every second one made illegal.
 #[must_use]
 pub fn cross_check(histories: u64) -> Report {
-    let bound = format!("{histories} histories of 3 processes, half of them made illegal");
-    let mut draft = Draft::new("witness checker against exhaustive search", bound);
+    let mut draft = Draft::new("witness-checker", bound(histories));
     let mut chance = Chance::new(5);
     let (mut legal, mut illegal, mut refusals) = (0_u64, 0_u64, 0_u64);
     while legal + illegal < histories {

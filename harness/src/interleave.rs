@@ -15,12 +15,21 @@ use std::sync::Mutex as Record;
 
 use loom::sync::{Arc, Mutex};
 
+use crate::controls;
 use crate::disk::{Outcome, World};
 use crate::invariant::{Broken, History, Witness};
 use crate::reading::Reading;
-use crate::scene::Setup;
-use crate::small::Tag;
+use crate::report::{Draft, Report};
+use crate::scene::{Budget, Setup};
+use crate::small::{Kind, Tag};
 use crate::worker::{Facts, Plan, Stage, Touch, Verdict, Worker};
+
+/// How far [`check`] looks.
+pub const BOUND: &str =
+    "2 processes in every order, a kill or a failed call at each call; 3 with 2 preemptions";
+
+/// A commit of one record has fewer calls.
+const CALLS_MAX: u32 = 16;
 
 /// How often a process tries to make the lock before its time is up.
 const TRIES_MAX: u32 = 2;
@@ -45,6 +54,40 @@ pub struct Interleaved {
     pub broken: Broken,
     /// The verdicts of all commands, each kind once.
     pub verdicts: Vec<Verdict>,
+}
+
+/// What is run: how many processes, and the script.
+#[must_use]
+pub fn scripts() -> Vec<(usize, Script)> {
+    let mut scripts =
+        vec![(2, Script::default()), (3, Script { preemptions_max: Some(2), ..Script::default() })];
+    for call in 0..CALLS_MAX {
+        scripts.push((2, Script { kill: Some((0, call)), ..Script::default() }));
+        let fail = Some((0, call, Outcome::SyncFail(0)));
+        scripts.push((2, Script { fail, preemptions_max: Some(3), ..Script::default() }));
+    }
+    scripts
+}
+
+/// So many processes, each with a command of one record.
+#[must_use]
+pub fn processes(count: usize) -> Setup {
+    Setup::new(vec![Plan::cold(&[Kind::One]); count], Budget::default())
+}
+
+/// Runs all scripts, and the faults that this checker claims.
+#[must_use]
+pub fn check() -> Report {
+    let mut draft = Draft::new("interleavings", BOUND);
+    for (count, script) in scripts() {
+        let found = interleave(&processes(count), script);
+        draft.cases(found.orders);
+        if !found.broken.is_empty() {
+            draft.violation(format!("{count} processes, {script:?}: {:?}", found.broken.names()));
+        }
+    }
+    controls::plant(&mut draft, "interleavings");
+    draft.finish()
 }
 
 /// What the threads share.

@@ -1,9 +1,12 @@
 //! The promises about processes and disks, as data: what every checker here looks at after every
 //! step.
 //!
-//! What a log alone can show is in `gaia_bus_model::invariant`. An [`Invariant`] is a name, a
-//! sentence and a predicate over a [`Witness`]: the disk before and after a step, what the step
-//! did, and what has been answered so far. Nothing here asks the machine what it thinks of itself.
+//! What a log alone can show is in `gaia_bus_model::invariant`; three of those have a part here that
+//! takes a disk to see, on the [small](crate::small) log. An [`Invariant`] is a name, a sentence and
+//! a predicate over a [`Witness`]: the disk before and after a step, what the step did, and what has
+//! been answered so far. Nothing here asks the machine what it thinks of itself.
+
+use gaia_bus_model::invariant::{BATCH_WHOLE, named};
 
 use crate::disk::{Maker, World};
 use crate::reading::Reading;
@@ -59,21 +62,21 @@ pub struct Invariant {
 /// All of them. Their position is their bit in a [`Broken`] set.
 pub const INVARIANTS: [Invariant; 13] = [
     Invariant {
-        name: "ids_dense",
-        about: "ids are 1, 2, 3, ... in log order",
+        name: named("ids_dense").name,
+        about: named("ids_dense").about,
         holds: |seen| {
             seen.reading.counted().zip(1u32..).all(|(entry, expected)| entry.id == expected)
         },
     },
     Invariant {
-        name: "records_whole",
+        name: named("records_whole").name,
         about: "damage, if any, lies behind the last answered record",
         holds: |seen| {
             !seen.reading.is_damaged || seen.reading.sound_bytes >= seen.history.answered.len()
         },
     },
     Invariant {
-        name: "batch_whole",
+        name: BATCH_WHOLE.name,
         about: "no batch is cut without a power cut or a short write",
         holds: |seen| {
             seen.history.batches_may_be_cut || seen.world.lock.is_some() || batches_are_whole(seen)

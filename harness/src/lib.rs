@@ -18,7 +18,8 @@
 //! | [`history`] | whether one order explains what callers were told; [`processes`] makes such histories |
 //! | [`crash_real`] | kills, errnos and power cuts at every system call of the shipped [`program`] |
 //! | [`fuzzing`] | what the fuzz targets do with bytes; [`corpus`] makes their named seeds |
-//! | [`real`] | the checks on real directories, by name |
+//! | [`vectors`] | recorded behaviour; [`log_alone`]: the model's invariants and what is planted for them |
+//! | [`checks`] | all checks as data; [`promises`]: which promise is looked at by which of them |
 //! | [`report`] | what a check came to: one row of the gate's table |
 //! | [`story`] | a sequence of moves, told in words |
 //! | [`gate`] | all of it at once, as one table |
@@ -32,6 +33,7 @@
 //! This crate is the proof, not the product: it may panic where its own bookkeeping would be wrong.
 
 pub mod chance;
+pub mod checks;
 pub mod conform;
 pub mod controls;
 pub mod corpus;
@@ -45,10 +47,11 @@ pub mod gate;
 pub mod history;
 pub mod interleave;
 pub mod invariant;
+pub mod log_alone;
 pub mod processes;
 pub mod program;
+pub mod promises;
 pub mod reading;
-pub mod real;
 pub mod report;
 pub mod runs;
 pub mod scene;
@@ -56,4 +59,5 @@ pub mod shared;
 pub mod small;
 pub mod story;
 pub mod strategy;
+pub mod vectors;
 pub mod worker;

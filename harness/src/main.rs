@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use gaia_bus_harness::checks::{CHECKS, Check, Request};
 use gaia_bus_harness::disk::bend::Fault;
 use gaia_bus_harness::gate::{self, Options};
-use gaia_bus_harness::{corpus, program, real, story};
+use gaia_bus_harness::runs::Reach;
+use gaia_bus_harness::{corpus, program, story};
 
 /// The proof: checkers for the bus, and the checks of the checkers.
 #[derive(Parser)]
@@ -25,10 +27,10 @@ enum Command {
         /// Write the table to this file too.
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
-        /// Look further: a quarter of an hour more.
+        /// Explore further: minutes and gigabytes more.
         #[arg(long)]
         full: bool,
-        /// Only what needs no process, file system or privilege.
+        /// Only what needs no process, file system or privilege, as far as the test suite goes.
         #[arg(long)]
         simulated: bool,
         /// Plant a fault in the explored protocol, as in "skip fsync": the gate must go red.
@@ -38,10 +40,10 @@ enum Command {
         #[arg(long, value_name = "NAME", exclusive = true)]
         story: Option<String>,
     },
-    /// Run one of the checks on real directories, at the gate's size.
+    /// Run one of the gate's checks and print all that it has to say.
     Check {
         /// Which one.
-        #[arg(value_parser = real::CHECKS.map(|(name, _)| name))]
+        #[arg(value_parser = CHECKS.map(|check| check.name))]
         name: String,
     },
     /// Write the named seeds of the fuzz targets.
@@ -72,10 +74,14 @@ fn main() -> ExitCode {
         Command::Gate { json, full, simulated, plant, story: None } => {
             run_gate(Options { full, simulated, planted: plant }, json)
         }
-        Command::Check { name } => match executable().map(|bus| real::run(&name, &bus)) {
-            Ok(Some(report)) => say(&report.to_string(), report.is_green()),
-            Ok(None) => say(&format!("there is no check {name:?}"), false),
-            Err(error) => say(&error, false),
+        Command::Check { name } => match (Check::named(&name), executable()) {
+            (Some(check), Ok(executable)) => {
+                let (reach, planted) = (Reach::Gate, None);
+                let report = check.run(&Request { executable: &executable, reach, planted });
+                say(&report.to_string(), report.is_green())
+            }
+            (None, _) => say(&format!("there is no check {name:?}"), false),
+            (_, Err(error)) => say(&error, false),
         },
         Command::Corpus { directory } => match corpus::write(&directory) {
             Ok(count) => say(&format!("{count} seeds written to {}", directory.display()), true),

@@ -46,6 +46,13 @@ impl Size {
     pub const GATE: Size = Size { workers: 6, commands: 2_000 };
     /// What a plain `cargo test` runs.
     pub const TEST: Size = Size { workers: 4, commands: 500 };
+
+    /// In words.
+    #[must_use]
+    pub fn bound(self) -> String {
+        let Size { workers, commands } = self;
+        format!("{workers} workers, {commands} commands, one in {KILL_ONE_IN} killed")
+    }
 }
 
 /// A worker waits so long for the lock before it fails closed. Longer than any live holder takes.
@@ -65,11 +72,7 @@ const ROUND_COMMANDS_MAX: usize = 60;
 /// When a process cannot be started.
 #[must_use]
 pub fn check(size: Size, executable: &Path) -> Report {
-    let bound = format!(
-        "{} workers, {} commands, one in {KILL_ONE_IN} killed",
-        size.workers, size.commands
-    );
-    let mut draft = Draft::new("many processes", bound);
+    let mut draft = Draft::new("many-processes", size.bound());
     let program = Program::of(executable);
     let (under, file_system) = place();
     let root = tempfile::tempdir_in(&under).expect("a directory for the run");

@@ -5,6 +5,8 @@
 //! [`Control`] must have been found. A check that could not run says why and is no success.
 
 use std::fmt;
+use std::io::{IsTerminal, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -24,6 +26,8 @@ pub struct Control {
 pub struct Report {
     /// The check.
     pub check: &'static str,
+    /// What it shows, in words.
+    pub about: &'static str,
     /// How far it looked, in words.
     pub bound: String,
     /// How many cases it judged.
@@ -107,6 +111,32 @@ pub fn faults_are_required() -> bool {
     std::env::var_os("GAIA_BUS_REQUIRE_FAULTS").is_some_and(|value| value == "1")
 }
 
+/// One line on stderr, where somebody watches a long check.
+pub fn progress(line: &str) {
+    let mut stderr = std::io::stderr();
+    if stderr.is_terminal() {
+        let _ = writeln!(stderr, "gate: {line}");
+    }
+}
+
+/// Runs what panics when a promise is broken: the words of the panic are the error, and nothing is
+/// printed. For a program with one thread, since the hook is everybody's.
+///
+/// # Errors
+///
+/// What was panicked with.
+pub fn panics_as_errors<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+    let hook = take_hook();
+    set_hook(Box::new(|_| {}));
+    let result = catch_unwind(AssertUnwindSafe(run));
+    set_hook(hook);
+    result.map_err(|panic| {
+        let words = panic.downcast_ref::<String>().map(String::as_str);
+        let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
+        words.unwrap_or("it panicked").to_owned()
+    })
+}
+
 /// A report in the making.
 #[derive(Debug)]
 pub struct Draft {
@@ -120,6 +150,7 @@ impl Draft {
     pub fn new(check: &'static str, bound: impl Into<String>) -> Self {
         let report = Report {
             check,
+            about: "",
             bound: bound.into(),
             cases: 0,
             violations: Vec::new(),

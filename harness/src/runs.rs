@@ -3,8 +3,11 @@
 //! Each has its budget by name, its number of states pinned, and the sights without which it would
 //! be vacuous. A run ends only when there is nothing left to explore.
 
+use crate::controls;
+use crate::disk::bend::Fault;
 use crate::explore::Run;
 use crate::invariant::Broken;
+use crate::report::{Draft, Report, progress};
 use crate::scene::{Budget, Setup};
 use crate::small::Kind;
 use crate::worker::Plan;
@@ -58,9 +61,79 @@ fn run(name: &'static str, setup: Setup, states: usize, sights: &[&'static str])
     Run { name, setup, states, sights: sights.to_vec() }
 }
 
-/// Those of the test suite: seconds.
+/// How far is explored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// What the test suite explores: seconds.
+    Test,
+    /// What the gate explores: minutes.
+    #[default]
+    Gate,
+    /// More, where time and memory do not matter.
+    Full,
+}
+
+/// The explorations that reach so far.
 #[must_use]
-pub fn small() -> Vec<Run> {
+pub fn of(reach: Reach) -> Vec<Run> {
+    let mut runs = small();
+    if reach != Reach::Test {
+        runs.extend(large());
+    }
+    if reach == Reach::Full {
+        runs.extend(full());
+    }
+    runs
+}
+
+/// In words.
+#[must_use]
+pub fn bound(runs: &[Run]) -> String {
+    let with = |commits: usize| {
+        let plans = runs.iter().map(|run| &run.setup.plans);
+        plans
+            .filter(|plans| plans.iter().all(|plan| plan.errands.len() >= commits))
+            .map(Vec::len)
+            .max()
+    };
+    let twice = with(2).map(|count| format!(", or {count} with two commits each"));
+    format!(
+        "{} runs; {} processes{}; one of each fault and a repair",
+        runs.len(),
+        with(1).unwrap_or_default(),
+        twice.unwrap_or_default()
+    )
+}
+
+/// Explores all that reaches so far, with a fault planted in it where one is given, and finds the
+/// faults that this checker claims.
+#[must_use]
+pub fn check(reach: Reach, planted: Option<Fault>) -> Report {
+    let runs = of(reach);
+    let mut draft = Draft::new("exploration", bound(&runs));
+    for mut run in runs {
+        if let Some(fault) = planted {
+            run.setup = run.setup.with(fault);
+        }
+        let (explored, wrong) = run.judge();
+        let told = format!("{} [{}]: {} states", run.name, run.setup.budget, explored.states);
+        progress(&format!("  {told}, {:.0} s", explored.took.as_secs_f64()));
+        draft.cases(explored.states as u64);
+        for sentence in wrong {
+            draft.violation(sentence);
+        }
+        draft.note(told);
+        if planted.is_some() && explored.violation.is_some() {
+            break;
+        }
+    }
+    controls::plant(&mut draft, "explorer");
+    controls::plant_breakers(&mut draft);
+    draft.finish()
+}
+
+/// Those of the test suite: seconds.
+fn small() -> Vec<Run> {
     let evicting = Budget { evictions: 1, ..ONE_OF_EACH };
     let twice = Budget { io_errors: 2, power_cuts: 0, short_writes: 0, ..ONE_OF_EACH };
     let with_reader = vec![Plan::cold(&[Kind::Two]), Plan::cold(&[Kind::Look])];
@@ -127,9 +200,8 @@ pub fn small() -> Vec<Run> {
     ]
 }
 
-/// Those of the gate besides: a minute on one core.
-#[must_use]
-pub fn large() -> Vec<Run> {
+/// Those of the gate besides.
+fn large() -> Vec<Run> {
     let no_io = Budget { io_errors: 0, short_writes: 0, ..ONE_OF_EACH };
     let no_power = Budget { power_cuts: 0, ..ONE_OF_EACH };
     let without_io = [COMMIT, TIME_OUT, TORN, TAKEN_BACK, SURVIVES, LOST, OUTLIVES, REPAIRED];
@@ -147,9 +219,8 @@ pub fn large() -> Vec<Run> {
     ]
 }
 
-/// Those with `--full` besides: minutes, and gigabytes.
-#[must_use]
-pub fn full() -> Vec<Run> {
+/// Those with `--full` besides: gigabytes.
+fn full() -> Vec<Run> {
     vec![
         run(
             "3 processes, 2 commits each, one of each",

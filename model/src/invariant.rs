@@ -42,7 +42,7 @@ pub struct Invariant {
 pub const ALWAYS: [Invariant; 10] = [
     Invariant {
         name: "records_whole",
-        about: "every record of a known type has all its keys, in order",
+        about: "every line is one complete record: all keys of its type, in order",
         holds: records_whole,
     },
     Invariant {
@@ -101,6 +101,36 @@ pub const BATCH_WHOLE: Invariant = Invariant {
     holds: batch_whole,
 };
 
+/// The invariant of a name. In a constant, a name that there is not stops the build.
+///
+/// # Panics
+///
+/// When there is none of that name.
+#[must_use]
+#[allow(clippy::panic, reason = "for constants: evaluated by the compiler")]
+pub const fn named(name: &str) -> Invariant {
+    let mut index = 0;
+    while index < ALWAYS.len() {
+        #[allow(clippy::indexing_slicing, reason = "below the length")]
+        let invariant = ALWAYS[index];
+        if is_same(invariant.name.as_bytes(), name.as_bytes()) {
+            return invariant;
+        }
+        index += 1;
+    }
+    panic!("there is no such invariant")
+}
+
+const fn is_same(mut left: &[u8], mut right: &[u8]) -> bool {
+    while let ([l, left_rest @ ..], [r, right_rest @ ..]) = (left, right) {
+        if *l != *r {
+            return false;
+        }
+        (left, right) = (left_rest, right_rest);
+    }
+    left.is_empty() && right.is_empty()
+}
+
 type Verdict = Result<(), Violation>;
 
 fn violation(index: usize, sentence: impl Into<String>) -> Verdict {
@@ -141,7 +171,7 @@ fn remember<'a>(sent: &mut Sent<'a>, record: &'a Object) {
 }
 
 /// The message that a record names, when it was sent before.
-fn named<'a>(sent: &Sent<'a>, record: &Object) -> Result<&'a Object, String> {
+fn sent_before<'a>(sent: &Sent<'a>, record: &Object) -> Result<&'a Object, String> {
     let id = text(record, "messageId")?;
     sent.get(id).copied().ok_or_else(|| format!("{} was not sent before", quoted(id)))
 }
@@ -303,7 +333,7 @@ fn acks_addressed(records: &[Object]) -> Verdict {
     each(records, |record, record_type| {
         remember(&mut sent, record);
         match record_type {
-            RecordType::MessageAcked => equal(record, "actorId", named(&sent, record)?, "to"),
+            RecordType::MessageAcked => equal(record, "actorId", sent_before(&sent, record)?, "to"),
             _ => Ok(()),
         }
     })
@@ -317,7 +347,7 @@ fn handoffs_matched(records: &[Object]) -> Verdict {
         if record_type != RecordType::WorkHandedOff {
             return Ok(());
         }
-        let message = named(&sent, record)?;
+        let message = sent_before(&sent, record)?;
         for key in ["from", "to", "correlationId", "replyTo"] {
             equal(record, key, message, key)?;
         }
@@ -338,7 +368,7 @@ fn denials_matched(records: &[Object]) -> Verdict {
         if record_type != RecordType::AuthorityDenied {
             return Ok(());
         }
-        let message = named(&sent, record)?;
+        let message = sent_before(&sent, record)?;
         for key in ["from", "to"] {
             equal(record, key, message, key)?;
         }
@@ -394,7 +424,7 @@ fn repeats_matched(records: &[Object]) -> Verdict {
         if record_type != RecordType::MessageRepeated {
             return Ok(());
         }
-        let message = named(&sent, record)?;
+        let message = sent_before(&sent, record)?;
         text(message, "idempotencyKey")?;
         equal(record, "from", message, "from")
     })

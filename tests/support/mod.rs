@@ -1,4 +1,4 @@
-//! What the vector tests share: where the folder is, a reader of JSON that loses nothing, and
+//! What the vector tests and the gate share: where the folder is, a reader of JSON that loses nothing, and
 //! masks.
 //!
 //! The folder is the one that `GAIA_BUS_VECTORS` names, else the copy in `tests/vectors`. A file
@@ -12,6 +12,7 @@
 #![allow(dead_code, reason = "each test target uses a part of this")]
 
 pub(crate) mod checks;
+mod reference;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,167 @@
+//! The checks of the gate, as data: what each is called, what it shows, how far it looks, which
+//! promises it looks at, and how it is run.
+//!
+//! One table feeds `gate`, `check NAME` and the README. To add a checker, write it in a room of its
+//! own as a function that returns a [`Report`], and give it a row here.
+
+use std::path::Path;
+
+use crate::disk::bend::Fault;
+use crate::invariant::Broken;
+use crate::report::Report;
+use crate::runs::Reach;
+use crate::{
+    conform, crash, crash_real, fuzzing, history, interleave, log_alone, processes, runs, vectors,
+};
+
+/// What a check is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// This program, which is the bus when it is called as one.
+    pub executable: &'a Path,
+    /// How far the exploration goes.
+    pub reach: Reach,
+    /// A fault to plant in what the exploration runs.
+    pub planted: Option<Fault>,
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Check {
+    /// Its name, for the command line and the table.
+    pub name: &'static str,
+    /// What it shows, in one line.
+    pub about: &'static str,
+    /// How far it looks at the gate's size.
+    pub bound: fn() -> String,
+    /// The promises that it looks at.
+    pub promises: fn() -> Vec<&'static str>,
+    /// Whether it needs no process, file system or privilege.
+    pub is_simulated: bool,
+    run: fn(&Request<'_>) -> Report,
+}
+
+impl Check {
+    /// Runs it at the gate's size.
+    #[must_use]
+    pub fn run(&self, request: &Request<'_>) -> Report {
+        Report { check: self.name, about: self.about, ..(self.run)(request) }
+    }
+
+    /// The check of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Check> {
+        CHECKS.iter().find(|check| check.name == name)
+    }
+}
+
+/// All of them, in the order in which the gate runs them.
+pub const CHECKS: [Check; 11] = [
+    Check {
+        name: "exploration",
+        about: "no order of calls, kills, power cuts, failed fsyncs, I/O errors, short writes and repairs \
+                breaks a promise",
+        bound: || runs::bound(&runs::of(Reach::Gate)),
+        promises: || Broken::ALL.names(),
+        is_simulated: true,
+        run: |request| runs::check(request.reach, request.planted),
+    },
+    Check {
+        name: "interleavings",
+        about: "no order in which threads get at one disk breaks a promise",
+        bound: || interleave::BOUND.into(),
+        promises: || Broken::ALL.names(),
+        is_simulated: true,
+        run: |_| interleave::check(),
+    },
+    Check {
+        name: "crash-matrix",
+        about: "whatever happens at whichever call, and whatever comes next, no promise is broken",
+        bound: || crash::BOUND.into(),
+        promises: || Broken::ALL.names(),
+        is_simulated: true,
+        run: |_| crash::check(),
+    },
+    Check {
+        name: "conformance",
+        about: "the store answers as the reference, and leaves exactly the bytes that it should",
+        bound: || conform::Size::GATE.bound(),
+        promises: || {
+            vec![
+                "answer_explained",
+                "failclosed_writes_nothing",
+                "damage_refused",
+                "foreign_lock_kept",
+                "folds_agree",
+            ]
+        },
+        is_simulated: false,
+        run: |_| conform::check(conform::Size::GATE),
+    },
+    Check {
+        name: "many-processes",
+        about: "one order that agrees with real time explains what killed processes were told",
+        bound: || processes::Size::GATE.bound(),
+        promises: || {
+            with_log_alone(&["answer_explained", "acked_present", "failclosed_writes_nothing"])
+        },
+        is_simulated: false,
+        run: |request| processes::check(processes::Size::GATE, request.executable),
+    },
+    Check {
+        name: "system-calls",
+        about: "the shipped program, killed or failing at any system call, leaves a sound log",
+        bound: || crash_real::SYSTEM_CALLS_BOUND.into(),
+        promises: || {
+            with_log_alone(&["answer_explained", "acked_present", "failclosed_writes_nothing"])
+        },
+        is_simulated: false,
+        run: |request| crash_real::system_calls(crash_real::Size::GATE, request.executable),
+    },
+    Check {
+        name: "power-loss",
+        about: "what the shipped program answered survives a power cut of a real file system",
+        bound: || crash_real::POWER_LOSS_BOUND.into(),
+        promises: || with_log_alone(&["acked_durable", "failclosed_writes_nothing"]),
+        is_simulated: false,
+        run: |request| crash_real::power_loss(crash_real::Size::GATE, request.executable),
+    },
+    Check {
+        name: "witness-checker",
+        about: "the judge of what many processes were told agrees with exhaustive search",
+        bound: || history::bound(history::HISTORIES),
+        promises: Vec::new,
+        is_simulated: false,
+        run: |_| history::cross_check(history::HISTORIES),
+    },
+    Check {
+        name: "vectors",
+        about: "both folds decide, append and report as the bus that was observed, to the byte",
+        bound: || vectors::BOUND.into(),
+        promises: || vec!["decisions_as_recorded", "folds_agree", "damage_named"],
+        is_simulated: true,
+        run: |_| vectors::check(),
+    },
+    Check {
+        name: "log-alone",
+        about: "what a log alone can show holds on genuine logs, and on no log with a planted change",
+        bound: || log_alone::BOUND.into(),
+        promises: || log_alone::invariants().map(|invariant| invariant.name).collect(),
+        is_simulated: true,
+        run: |_| log_alone::check(),
+    },
+    Check {
+        name: "fuzz-seeds",
+        about: "any bytes are a log or named damage; any line from a client has a one-line answer",
+        bound: || fuzzing::BOUND.into(),
+        promises: || vec!["damage_named", "folds_agree", "damage_refused", "answer_explained"],
+        is_simulated: false,
+        run: |_| fuzzing::check(),
+    },
+];
+
+/// For the checks that judge real logs by every invariant that always holds.
+fn with_log_alone(names: &[&'static str]) -> Vec<&'static str> {
+    let always = gaia_bus_model::invariant::ALWAYS.iter().map(|invariant| invariant.name);
+    names.iter().copied().chain(always).collect()
+}
