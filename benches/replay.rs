@@ -16,10 +16,11 @@ use gaia_bus::disk::CHUNK_BYTES;
 use gaia_bus::log::{Record, Scanner};
 use gaia_bus::projection::Projection;
 use gaia_bus::replay::{Digest, Replay, Xxh3};
-use gaia_bus_model::event::{self, Message, Party};
-use gaia_bus_model::identifier::Series;
 use gaia_bus_model::state::State;
-use gaia_bus_model::text::Text;
+
+#[path = "support/logs.rs"]
+mod logs;
+use logs::log;
 
 const EVENTS: [u64; 2] = [1_000, 50_000];
 const ACTORS: [u64; 3] = [3, 100, 1_000];
@@ -135,55 +136,4 @@ fn reference(log: &[u8]) -> State {
         scanner.feed(chunk, &mut |record| state.apply(&record.to_object())).unwrap();
     }
     state
-}
-
-/// A log as this build writes it: all actors register, then each in turn sends, polls, acknowledges
-/// and says that it is there.
-fn log(events: u64, actors: u64) -> Vec<u8> {
-    let mut log = Vec::new();
-    let mut sent = 0;
-    for event in 0..events {
-        let at = Text::from(format!("2026-09-15T{:02}:{:02}:09.954Z", event / 60 % 24, event % 60));
-        let actor = Series::Actor.id(event % actors + 1);
-        let record = match event {
-            _ if event < actors => {
-                let name = format!("agent-{event}").into();
-                let capabilities = ["cwd=/srv/repos/bus".into(), "branch=main".into()];
-                let party = Party { actor_ref: actor, name };
-                event::actor_registered(&at, &party, true, &"claude-code".into(), &capabilities)
-            }
-            _ if event % 4 == 0 || sent == 0 => {
-                sent += 1;
-                event::message_sent(&at, &message(sent, actor, Series::Actor.id(sent % actors + 1)))
-            }
-            _ if event % 4 == 1 => event::inbox_polled(&at, &actor, vec![Series::Message.id(sent)]),
-            _ if event % 4 == 2 => {
-                event::message_acked(&at, &actor, &Series::Message.id(sent), Some(&"read".into()))
-            }
-            _ => event::actor_heartbeat(&at, &actor, None),
-        };
-        log.extend(record.to_line());
-        log.push(b'\n');
-    }
-    log
-}
-
-fn message(number: u64, from: Text, to: Text) -> Message {
-    let text = "Candidate ready on feat/voicings; please run the cancellation test and review. ";
-    let named = |actor_ref: Text| Party { name: format!("agent-{actor_ref}").into(), actor_ref };
-    let from = named(from);
-    Message {
-        message_id: Series::Message.id(number),
-        correlation_id: "cor-voicings".into(),
-        reply_to: from.clone(),
-        from,
-        to: named(to),
-        expects_reply: false,
-        kind: "note".into(),
-        text: text.repeat(3).into(),
-        granted: vec!["draft".into()],
-        denied: Vec::new(),
-        is_flagged: false,
-        idempotency_key: None,
-    }
 }

@@ -10,8 +10,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use gaia_bus::log::{
-    Damage, DamageKind, ReadFault, Record, ScanFault, Scanner, Span, holds_lone_surrogate,
-    read_value,
+    Damage, DamageKind, LINE_BYTES_MAX, ReadFault, Record, ScanFault, Scanner, Span,
+    holds_lone_surrogate, line_digest, read_value,
 };
 use gaia_bus_model::json::{Json, Object};
 use proptest::prelude::*;
@@ -201,7 +201,7 @@ fn a_run_of_nul_bytes_is_named_as_such() {
         bytes.extend_from_slice(end.as_bytes());
         let damage = scan_with(Scanner::new(), bytes.chunks(100)).damage.unwrap();
         assert_eq!((damage.kind, damage.nul_run), (kind, 512));
-        assert!(damage.to_string().contains("a run of 512 NUL bytes"), "{damage}");
+        assert!(damage.to_string().contains("holds 512 NUL bytes"), "{damage}");
     }
     let damage = scan(b"nope\n").damage.unwrap();
     assert!(!damage.to_string().contains("NUL"), "{damage}");
@@ -273,6 +273,118 @@ fn a_refused_record_leaves_the_scanner_at_the_end_of_the_last_sound_line() {
 // ---- random ------------------------------------------------------------------------------------
 
 /// A string that JSON writers and readers tend to get wrong.
+/// The names are a contract; the sentences tell a person what to look for.
+#[test]
+fn every_kind_of_damage_has_the_name_of_the_contract_and_a_sentence_of_its_own() {
+    let expected = [
+        ("torn-tail", "no newline"),
+        ("too-long", "longer than any line"),
+        ("not-utf8", "not UTF-8"),
+        ("blank-line", "is blank"),
+        ("not-json", "is not JSON"),
+        ("too-deep", "deeper than 128 levels"),
+        ("duplicate-key", "a key twice"),
+        ("not-an-object", "not an object"),
+        ("no-type", "no type"),
+    ];
+    for (kind, (name, words)) in DamageKind::ALL.into_iter().zip(expected) {
+        assert_eq!((kind.as_str(), kind.to_string().as_str()), (name, name));
+        let damage = Damage { line: 3, offset: 70, kind, length: 5, nul_run: 0 };
+        let sentence = damage.to_string();
+        assert!(sentence.starts_with("line 3 at byte offset 70 (5 bytes) "), "{sentence}");
+        assert!(sentence.contains(words) && !sentence.contains("NUL"), "{sentence}");
+    }
+}
+
+#[test]
+fn a_record_tells_its_type_and_a_line_its_digest() {
+    let mut kinds = Vec::new();
+    let log = format!("{SOUND}\n{{\"type\":\"message.\\ud800sent\"}}\n");
+    let mut visit = |record: Record<'_>| {
+        kinds.push(record.kind().to_owned());
+        Ok::<(), ()>(())
+    };
+    Scanner::new().feed(log.as_bytes(), &mut visit).unwrap();
+    assert_eq!(kinds, ["a", "message.\u{FFFD}sent"]);
+    // XXH3 with 64 bits, seed 0, as its reference implementation has it.
+    assert_eq!(line_digest(b""), 0x2d06_8005_38d3_94c2);
+    assert_eq!(line_digest(b"xxhash"), 0xaa4c_2b42_ae6b_13de);
+}
+
+#[test]
+fn a_line_may_have_256_mib() {
+    assert_eq!(LINE_BYTES_MAX, 256 * 1024 * 1024);
+}
+
+/// An explorer's state holds a scanner, so equality is that of what it will do next.
+#[test]
+fn scanners_are_equal_when_they_stand_at_the_same_place_with_the_same_unfinished_line() {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let hash = |scanner: &Scanner| {
+        let mut hasher = DefaultHasher::new();
+        scanner.hash(&mut hasher);
+        hasher.finish()
+    };
+    let fed = |limit: usize, bytes: &str| {
+        let mut scanner = Scanner::with_line_bytes_max(limit);
+        scanner.feed(bytes.as_bytes(), &mut |_| Ok::<(), ()>(())).unwrap();
+        scanner
+    };
+    let line = format!("{SOUND}\n");
+    let others = [
+        fed(100, ""),
+        fed(100, &line),
+        fed(100, &format!("{line}{SOUND}")),
+        fed(100, &format!("{line}{{")),
+        fed(99, &line),
+        // Another number of lines in as many bytes.
+        fed(100, &format!("{SOUND}          \n{SOUND}\n")),
+        fed(100, &format!("{SOUND}\n{SOUND}          \n")),
+    ];
+    for (at, one) in others.iter().enumerate() {
+        let copy = one.clone();
+        assert_eq!(*one, copy);
+        assert_eq!(hash(one), hash(&copy));
+        assert_eq!((copy.lines(), copy.offset()), (one.lines(), one.offset()));
+        for (other_at, other) in others.iter().enumerate() {
+            let same_place = (at, other_at) == (5, 6) || (at, other_at) == (6, 5);
+            assert_eq!(one == other, at == other_at || same_place, "{one:?}, {other:?}");
+            assert_eq!(hash(one) == hash(other), one == other, "{one:?}, {other:?}");
+        }
+    }
+    let shown = format!("{:?}", others[3]);
+    assert!(shown.contains("lines: 1") && shown.contains("unfinished: 1"), "{shown}");
+}
+
+#[test]
+fn what_a_scanner_has_begun_its_clone_goes_on_with() {
+    let (first, second) = SOUND.split_at(9);
+    let mut scanner = Scanner::new();
+    let mut visit = |_: Record<'_>| Ok::<(), ()>(());
+    scanner.feed(first.as_bytes(), &mut visit).unwrap();
+    let mut copy = scanner.clone();
+    copy.feed(format!("{second}\n").as_bytes(), &mut visit).unwrap();
+    assert_eq!((copy.lines(), copy.offset()), (1, SOUND.len() as u64 + 1));
+    assert_eq!((scanner.lines(), scanner.finish().unwrap_err().kind), (0, DamageKind::TornTail));
+    // Rewound, it stands at the end of the last line and has forgotten the rest.
+    scanner.rewind();
+    assert_eq!(scanner.finish(), Ok(()));
+}
+
+/// What a line left behind that ended in the middle of its brackets does not leak into the next.
+#[test]
+fn a_scanner_that_met_damage_reads_on_as_a_new_one_does() {
+    for bad in ["{\"a\":[[[[{\n", "[[[[\n", "{\"type\":\"a\",\"b\":{\"c\":{\n"] {
+        let mut scanner = Scanner::new();
+        let mut visit = |_: Record<'_>| Ok::<(), ()>(());
+        scanner.feed(bad.as_bytes(), &mut visit).unwrap_err();
+        scanner.feed(format!("{SOUND}\n").as_bytes(), &mut visit).unwrap();
+        assert_eq!(scanner.lines(), 1, "{bad}");
+        let closing = "{\"type\":\"a\"}]}]}\n";
+        assert!(scanner.feed(closing.as_bytes(), &mut visit).is_err(), "{bad}");
+    }
+}
+
 fn hostile_string() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[a-z]{0,6}",

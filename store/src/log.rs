@@ -115,7 +115,7 @@ pub struct Damage {
     pub kind: DamageKind,
     /// How many bytes it has, without a newline.
     pub length: u64,
-    /// How many of them are NUL: file systems leave runs of them where data never reached the disk.
+    /// How many of them are NUL: file systems leave those where data never reached the disk.
     pub nul_run: u64,
 }
 
@@ -126,8 +126,8 @@ impl fmt::Display for Damage {
         if *nul_run > 0 {
             write!(
                 f,
-                ": it holds a run of {nul_run} NUL bytes, which a file system leaves where data \
-                 never reached the disk"
+                ": it holds {nul_run} NUL bytes, which a file system leaves where data never \
+                 reached the disk"
             )?;
         }
         Ok(())
@@ -465,5 +465,26 @@ impl fmt::Debug for Scanner {
             .field("offset", &self.offset)
             .field("unfinished", &self.partial.length)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An unfinished line takes memory from one chunk to the next: a usual one keeps it, a long one
+    /// gives it back.
+    #[test]
+    fn the_memory_of_a_long_line_is_given_back_and_that_of_a_usual_one_kept() {
+        let after = |bytes: usize| {
+            let mut partial = Partial::default();
+            partial.extend(&vec![b'x'; bytes], LINE_BYTES_MAX);
+            partial.clear();
+            assert_eq!(partial, Partial::default());
+            partial.bytes.capacity()
+        };
+        assert!(after(1_000) >= 1_000);
+        assert!(after(CARRY_KEPT_BYTES_MAX) >= CARRY_KEPT_BYTES_MAX);
+        assert_eq!(after(CARRY_KEPT_BYTES_MAX + 1), 0);
     }
 }
