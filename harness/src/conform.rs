@@ -18,9 +18,16 @@ pub mod rig;
 pub mod world;
 
 use std::cell::RefCell;
+use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
+use gaia_bus::bus::Bus;
+use gaia_bus::log::{DamageKind, LINE_BYTES_MAX};
+use gaia_bus::settings::Settings;
+use gaia_bus_model::command::Verb;
+use gaia_bus_model::json::Object;
 use proptest::test_runner::{
     Config, FileFailurePersistence, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner,
 };
@@ -69,11 +76,11 @@ pub fn check(size: Size) -> Report {
         Ok(()) => draft.cases(size.cases.into()),
         Err(sentence) => draft.violation(sentence),
     }
+    draft.case(too_long(&under, &coverage));
     let coverage = coverage.into_inner();
     for missing in not_met(&coverage) {
         draft.violation(format!("never met: {missing}"));
     }
-    draft.note("too-long is not planted: such a line has more than 256 MiB");
     for line in distribution(&coverage) {
         draft.note(line);
     }
@@ -83,6 +90,38 @@ pub fn check(size: Size) -> Report {
         draft.control(format!("{bend:?}"), found);
     }
     draft.finish()
+}
+
+/// A line that is too long has more than 256 MiB. So it is planted once and not drawn: in a hole of
+/// the file, before a handle that has validated what stands before it and one that has not.
+fn too_long(under: &Path, coverage: &RefCell<Coverage>) -> Result<(), String> {
+    let root = tempfile::tempdir_in(under).expect("a directory for the line");
+    let settings = Settings::of_data_dir(&root.path().join("data"));
+    let log = settings.paths.log.clone();
+    let register = |bus: &mut Bus| bus.call(Verb::Register, Object::new().with("actorId", "one"));
+    let mut warm = Bus::new(settings.clone());
+    let first = register(&mut warm);
+    let sound = fs::read(&log).map_err(|error| format!("{first:?}: {error}"))?;
+    let file = fs::OpenOptions::new().append(true).open(&log).expect("the log opens");
+    let length = LINE_BYTES_MAX as u64 + 1;
+    file.set_len(sound.len() as u64 + length).expect("a hole");
+    (&file).write_all(b"\n").expect("the end of the line");
+    for bus in [&mut warm, &mut Bus::new(settings)] {
+        let answer = register(bus);
+        let corrupt = answer.corrupt.as_ref();
+        let found = corrupt.map(|corrupt| (corrupt.kind, corrupt.line, corrupt.offset));
+        let kind = DamageKind::TooLong;
+        let expected = Some((kind.as_str(), Some(2), Some(sound.len() as u64)));
+        if found != expected || answer.exit_code != 3 {
+            return Err(format!("a line of {length} bytes: {answer:?}"));
+        }
+        let bytes = file.metadata().expect("the log is there").len();
+        if bytes != sound.len() as u64 + length + 1 {
+            return Err(format!("a log with a line of {length} bytes has changed"));
+        }
+        *coverage.borrow_mut().entry(("damage", kind.as_str().to_owned())).or_default() += 1;
+    }
+    Ok(())
 }
 
 /// Where cases are run, and which file system that is.

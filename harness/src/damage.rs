@@ -1,8 +1,8 @@
 //! Damage on purpose: lines that a log must not hold, one way or more for each kind.
 //!
 //! The kind is known by construction and not found by any scanner, so what the store says of a
-//! damaged log can be compared with it. [`DamageKind::TooLong`] cannot be planted here: such a line
-//! has more than 256 MiB, and a unit test of the scanner with a smaller limit is what guards it.
+//! damaged log can be compared with it. [`DamageKind::TooLong`] is not among them: such a line has
+//! more than 256 MiB, and [`conform`](crate::conform) plants it once, in a hole of a file.
 
 use gaia_bus::log::{Damage, DamageKind};
 

@@ -18,6 +18,7 @@ use gaia_bus::bus::{Answer, Bus, Edge, Reading};
 use gaia_bus::commit::{Call, Reply};
 use gaia_bus::disk::{Disk, LocalDisk};
 use gaia_bus::failure::{DiskError, Failure};
+use gaia_bus::log::DamageKind;
 use gaia_bus::settings::{Paths, Settings};
 use gaia_bus_model::decide::{Decision, RefusalCode};
 use gaia_bus_model::json::Json;
@@ -650,7 +651,7 @@ fn brief(tree: &Tree) -> String {
 pub fn not_met(coverage: &Coverage) -> Vec<String> {
     let verbs = gaia_bus_model::command::Verb::ALL.map(|verb| ("verb", verb.name().to_owned()));
     let refusals = RefusalCode::ALL.map(|code| ("refusal", code.as_str().to_owned()));
-    let damage = crate::damage::KINDS.map(|kind| ("damage", kind.as_str().to_owned()));
+    let damage = DamageKind::ALL.map(|kind| ("damage", kind.as_str().to_owned()));
     let others = ["not-a-file", "unreplayable"].map(|kind| ("damage", kind.to_owned()));
     let failures = Failure::CODES.map(|code| ("failure", code.to_owned()));
     let outcomes = ["answered", "lock not released", "failed, and the lock left too"]
