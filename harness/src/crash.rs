@@ -133,6 +133,7 @@ pub fn matrices() -> Vec<(&'static str, Bounds, (usize, usize))> {
             Bounds::all(Plan::warm(&[Kind::One, Kind::Two])).fresh(),
             (25, 2072),
         ),
+        ("a commit that reads a line again", Bounds::all(Plan::cold(&[Kind::Recall])), (13, 784)),
         ("a reader", Bounds::all(Plan::cold(&[Kind::Look])), (9, 208)),
     ]
 }

@@ -173,6 +173,12 @@ fn small() -> Vec<Run> {
             &with_reader_sights,
         ),
         run(
+            "a command that reads a line again",
+            Setup::new(vec![Plan::cold(&[Kind::Recall]), Plan::cold(&[Kind::One])], ONE_OF_EACH),
+            20_891,
+            &USUAL,
+        ),
+        run(
             "a server and a shell command",
             Setup::new(with_server, restoring),
             15_013,

@@ -14,8 +14,8 @@
 
 use std::fmt;
 
-use gaia_bus::commit::{Commit, Decided, Mode, Task};
-use gaia_bus::log::Record;
+use gaia_bus::commit::{Commit, Decided, Mode, Task, Wanted};
+use gaia_bus::log::{Record, line_digest};
 use gaia_bus::replay::{Digest, Fold, Unreplayable};
 
 /// The machine that ships, with the small parameters.
@@ -61,6 +61,12 @@ pub fn line(who: &str, part: char, id: u32) -> Vec<u8> {
     format!("{{\"type\":\"{who}{part}{id}\"}}\n").into_bytes()
 }
 
+/// The id in a line without its newline; 0 where there is none.
+fn id_in(line: &[u8]) -> u32 {
+    let digit = line.strip_suffix(b"\"}").and_then(<[u8]>::last);
+    digit.and_then(|digit| char::from(*digit).to_digit(36)).unwrap_or(0)
+}
+
 /// The record that stands in a log before anything happens.
 #[must_use]
 pub fn old_line() -> Vec<u8> {
@@ -78,16 +84,18 @@ fn counts(kind: &str) -> bool {
     !kind.starts_with('x')
 }
 
-/// The fold: how many records there are.
+/// The fold: how many records there are, and where the last one stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ledger {
     records: u32,
+    last: Option<Wanted>,
 }
 
 impl Fold for Ledger {
     fn apply(&mut self, record: &Record<'_>) -> Result<(), Unreplayable> {
         if counts(record.kind()) {
             self.records += 1;
+            self.last = Some(Wanted { span: record.span(), digest: line_digest(record.bytes()) });
         }
         Ok(())
     }
@@ -122,6 +130,8 @@ pub enum Kind {
     One,
     /// Append two in one batch, as a handoff with a denial does.
     Two,
+    /// Read the last record again, and append one with the id behind it, as an inbox shows bodies.
+    Recall,
     /// Only read.
     Look,
 }
@@ -147,15 +157,28 @@ impl Task<Ledger> for Errand {
 
     fn mode(&self) -> Mode {
         match self.kind {
-            Kind::One | Kind::Two => Mode::Write,
+            Kind::One | Kind::Two | Kind::Recall => Mode::Write,
             Kind::Look => Mode::Read,
         }
     }
 
-    fn decide(&self, fold: &Ledger, _bodies: &[Vec<u8>]) -> Decided<Receipt> {
-        let (who, next) = (self.tag.to_string(), fold.records + 1);
+    fn wanted(&self, fold: &Ledger) -> Vec<Wanted> {
         match self.kind {
-            Kind::One => Decided { lines: line(&who, '.', next), answer: Receipt { number: next } },
+            Kind::One | Kind::Two | Kind::Look => Vec::new(),
+            Kind::Recall => fold.last.into_iter().collect(),
+        }
+    }
+
+    fn decide(&self, fold: &Ledger, bodies: &[Vec<u8>]) -> Decided<Receipt> {
+        let who = self.tag.to_string();
+        let next = match self.kind {
+            Kind::One | Kind::Two | Kind::Look => fold.records + 1,
+            Kind::Recall => bodies.last().map_or(0, |line| id_in(line)) + 1,
+        };
+        match self.kind {
+            Kind::One | Kind::Recall => {
+                Decided { lines: line(&who, '.', next), answer: Receipt { number: next } }
+            }
             Kind::Two => {
                 let mut lines = line(&who, '<', next);
                 lines.extend(line(&who, '>', next + 1));

@@ -134,6 +134,7 @@ fn tell(setup: &Setup, scene: &Scene, made: Move) -> String {
             let what = match plan.errands.get(usize::from(worker.command)) {
                 Some(Kind::One) | None => "to append a record",
                 Some(Kind::Two) => "to append a batch of two records",
+                Some(Kind::Recall) => "to read a line again and append a record",
                 Some(Kind::Look) => "to read",
             };
             format!("{} starts, {what}", process_name(process))

@@ -514,7 +514,7 @@ fn late() -> Failure {
 fn verdict(result: &Result<Receipt, Failure>, errand: Errand) -> Verdict {
     match result {
         Ok(_) => match errand.kind {
-            Kind::One | Kind::Two => Verdict::Answered,
+            Kind::One | Kind::Two | Kind::Recall => Verdict::Answered,
             Kind::Look => Verdict::Shown,
         },
         Err(failure) => match failure.cause() {
