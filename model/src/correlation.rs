@@ -139,8 +139,8 @@ mod tests {
     fn health_turns_exactly_at_its_two_edges() {
         for (issuer_at, near, exhausted) in [
             (0, false, false),
-            (NEAR_EXHAUSTED_FROM - 1, false, false),
-            (NEAR_EXHAUSTED_FROM, true, false),
+            (9_007_199_253_740_990, false, false),
+            (9_007_199_253_740_991, true, false),
             (CORRELATION_CEILING - 1, true, false),
             (CORRELATION_CEILING, true, true),
         ] {

@@ -674,6 +674,14 @@ mod tests {
     }
 
     #[test]
+    fn a_claim_reaches_to_the_end_of_the_window_and_no_further() {
+        assert_eq!(claimed(&"cor-1000007".into(), 7), Ok(1_000_007));
+        assert!(claimed(&"cor-1000008".into(), 7).is_err());
+        assert_eq!(claimed(&"cor-3".into(), 7), Ok(7));
+        assert_eq!(claimed(&"cor-voicings".into(), 7), Ok(7));
+    }
+
+    #[test]
     fn the_order_of_the_bus_authority_does_not_matter() {
         let mut reversed = BUS_AUTHORITY.to_vec();
         reversed.reverse();

@@ -862,3 +862,22 @@ impl std::fmt::Debug for Value<'_> {
         std::fmt::Debug::fmt(&self.to_json(), f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tape is scratch from one line to the next: that of a usual line is kept, that of a huge
+    /// one given back before the next is read.
+    #[test]
+    fn the_memory_of_a_huge_line_is_given_back_and_that_of_a_usual_one_kept() {
+        let next = |nodes: usize| {
+            let mut tape = Tape { nodes: Vec::with_capacity(nodes), ..Tape::default() };
+            tape.read("1").unwrap();
+            tape.nodes.capacity()
+        };
+        assert_eq!(next(NODES_KEPT_MAX), NODES_KEPT_MAX);
+        assert!(next(NODES_KEPT_MAX + 1) < 100);
+        assert_eq!(next(1_000), 1_000);
+    }
+}
