@@ -208,6 +208,17 @@ fn split_code_point(bytes: &[u8]) -> Option<(CodePoint, &[u8])> {
     Some((point, tail))
 }
 
+/// Whether a terminal would obey the character rather than show it: C0, DEL and C1 controls, line
+/// and paragraph separators, and the controls of bidirectional text (Unicode Standard Annex 9).
+#[must_use]
+pub fn is_deceptive(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}'
+        )
+}
+
 impl From<&str> for Text {
     fn from(text: &str) -> Self {
         Text(text.as_bytes().to_vec())

@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use gaia_bus_model::text::is_deceptive;
 use serde::Serialize;
 
 use crate::log::Damage;
@@ -248,15 +249,4 @@ pub fn visible(text: &str) -> String {
         }
         out
     })
-}
-
-/// Whether a terminal would obey the character rather than show it: C0, DEL and C1 controls, line
-/// and paragraph separators, and the controls of bidirectional text (Unicode Standard Annex 9).
-#[must_use]
-pub fn is_deceptive(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}'
-        )
 }

@@ -8,7 +8,7 @@
 use std::fmt::Write;
 
 use crate::snapshot::clip;
-use crate::text::{CodePoint, Text};
+use crate::text::{CodePoint, Text, is_deceptive};
 use crate::vocabulary::{CLAIM_WINDOW, CORRELATION_CEILING};
 
 /// Why a command was refused.
@@ -257,7 +257,7 @@ pub fn quoted(text: &Text) -> String {
     for point in clip(text).code_points() {
         match point {
             CodePoint::Char(c @ ('"' | '\\')) => out.extend(['\\', c]),
-            CodePoint::Char(c) if !is_treacherous(c) => out.push(c),
+            CodePoint::Char(c) if !is_deceptive(c) => out.push(c),
             CodePoint::Char(c) => push_escape(u32::from(c), &mut out),
             CodePoint::Surrogate(unit) => push_escape(u32::from(unit), &mut out),
         }
@@ -266,19 +266,10 @@ pub fn quoted(text: &Text) -> String {
     out
 }
 
-/// Writing to a `String` cannot fail.
+/// All that is escaped lies in the basic plane, so that four digits hold it. Writing to a `String`
+/// cannot fail.
 fn push_escape(value: u32, out: &mut String) {
     let _ = write!(out, "\\u{value:04x}");
-}
-
-/// Control characters, line and paragraph separators, and the bidirectional controls: all of them
-/// lie in the basic plane, so that one escape of four digits holds each.
-fn is_treacherous(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}'
-        )
 }
 
 #[cfg(test)]

@@ -11,10 +11,11 @@
 
 use std::io::{self, Write};
 
+use gaia_bus_model::text::is_deceptive;
 use serde::Serialize;
 
 use crate::bus::Answer;
-use crate::failure::{Failure, is_deceptive};
+use crate::failure::Failure;
 use crate::settings::Paths;
 
 /// Where a command's words go.

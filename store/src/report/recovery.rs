@@ -309,7 +309,7 @@ fn beside(path: &Path, suffix: &str) -> std::path::PathBuf {
 #[must_use]
 pub fn quote(word: &OsStr) -> String {
     match word.to_str() {
-        Some(text) if !text.chars().any(crate::failure::is_deceptive) => {
+        Some(text) if !text.chars().any(gaia_bus_model::text::is_deceptive) => {
             format!("'{}'", text.replace('\'', r"'\''"))
         }
         Some(_) | None => {
