@@ -8,7 +8,13 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+use std::path::Path;
 use std::process::Command;
+
+use gaia_bus_harness::checks::{Check, Request};
+use gaia_bus_harness::fuzzing;
+use gaia_bus_harness::promises::promises;
+use gaia_bus_harness::runs::Reach;
 
 fn gate(arguments: &[&str]) -> (Option<i32>, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_gaia-bus-harness"))
@@ -32,10 +38,34 @@ fn a_planted_fault_turns_the_gate_red_and_its_absence_green() {
     assert!(table.contains("GREEN"), "{table}");
     let json: serde_json::Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
     assert_eq!(json["green"], true);
-    for row in json["rows"].as_array().unwrap() {
-        let controls = row["controls"].as_array().unwrap();
-        assert!(!controls.is_empty() && row["cases"].as_u64().unwrap() > 0, "{row}");
+    assert_eq!(json["options"]["simulated"], true);
+    assert!(table.contains("NOT RUN: conformance, "), "{table}");
+    let rows = json["rows"].as_array().unwrap();
+    let planted = rows.iter().flat_map(|row| row["controls"].as_array().unwrap());
+    let found: Vec<&str> = planted
+        .filter(|control| control["found"] == true)
+        .filter_map(|control| control["name"].as_str())
+        .collect();
+    for promise in promises() {
+        let planted_elsewhere = fuzzing::PLANTED.iter().any(|fault| fault.1 == promise.control);
+        let was_found = found.contains(&promise.control.as_str());
+        assert!(was_found || planted_elsewhere, "{}: {}", promise.name, promise.control);
     }
+}
+
+#[test]
+fn what_is_planted_for_the_fuzz_targets_is_found() {
+    fuzzing::check(2).demand();
+}
+
+/// A check that cannot do its work is a red row, and the others are run all the same.
+#[test]
+fn a_check_that_panics_is_a_red_row() {
+    let check = Check::named("many-processes").unwrap();
+    let nowhere = Path::new("/nowhere/gaia-bus");
+    let request = Request { executable: nowhere, reach: Reach::Test, planted: None };
+    let report = check.run(&request);
+    assert!(!report.is_green(), "{report}");
 }
 
 #[test]

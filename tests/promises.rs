@@ -3,8 +3,8 @@
 //! Method: `gaia_bus_harness::promises` writes them, and this compares. `GAIA_BUS_BLESS=1` writes
 //! the README's part anew.
 //!
-//! Cannot see: whether a check really looks at what its row claims; the controls show that, in the
-//! gate.
+//! Cannot see: whether a check really looks at all that its row claims; `tests/gate.rs` demands one
+//! found control of each promise.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 

@@ -18,26 +18,26 @@ use support::checks;
 
 #[test]
 fn vectors_sequences_are_reproduced_step_by_step() {
-    checks::sequences::<State>();
+    assert!(checks::sequences::<State>() > 0);
 }
 
 #[test]
 fn vectors_logs_that_parse_fold_to_what_was_recorded() {
-    checks::logs::<State>();
+    assert!(checks::logs::<State>() > 0);
 }
 
 #[test]
 fn vectors_checks_see_a_change_in_any_expectation() {
-    checks::negative_control::<State>();
-    checks::negative_control_of_tables::<State>();
+    assert!(checks::negative_control::<State>() > 0);
+    assert!(checks::negative_control_of_tables::<State>() > 0);
 }
 
 #[test]
 fn vectors_lesson_is_reproduced_byte_for_byte_by_its_eight_commands() {
-    checks::lesson::<State>();
+    assert!(checks::lesson::<State>() > 0);
 }
 
 #[test]
 fn vectors_tables_are_reproduced_row_by_row() {
-    checks::tables::<State>();
+    assert!(checks::tables::<State>() > 0);
 }

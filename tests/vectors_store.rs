@@ -20,33 +20,17 @@ use gaia_bus::log::DamageKind;
 use gaia_bus::replay::LogFault;
 use gaia_bus_model::json::Json;
 
-use stored::{Store, check_parse, is_deviation, raw_logs, read};
+use stored::{Store, is_deviation, negative_control_of_raw_logs, raw_logs, read};
 use support::{DEVIATIONS, base64, cases, checks, field, line, nested, text};
 
 #[test]
 fn vectors_raw_logs_parse_or_are_damaged_as_recorded() {
-    raw_logs();
+    assert!(raw_logs() > 0);
 }
 
 #[test]
 fn vectors_raw_logs_do_not_parse_as_anything_else() {
-    for case in cases("logs.jsonl").iter().filter(|case| !is_deviation(case)) {
-        let expected = nested(case, "parse");
-        for key in ["ok", "events", "line", "kind"] {
-            let Some(value) = expected.get(key) else { continue };
-            let other = match value {
-                Json::Bool(value) => Json::Bool(!value),
-                Json::String(_) => "another".into(),
-                _ => Json::from(1_000_000_u64),
-            };
-            // Of a log that does not fold, the number of events is not known here.
-            if key == "events" && field(nested(case, "replay"), "ok") == &Json::Bool(false) {
-                continue;
-            }
-            let tampered = case.clone().with("parse", expected.clone().with(key, other));
-            assert!(check_parse(&tampered).is_err(), "{}: {key}", text(case, "name"));
-        }
-    }
+    assert!(negative_control_of_raw_logs() > 0);
 }
 
 /// What this project makes of the raw logs on which it is stricter on purpose.
@@ -117,26 +101,26 @@ fn vectors_logs_that_grow_are_read_warm_as_cold() {
 
 #[test]
 fn vectors_sequences_are_reproduced_step_by_step_on_the_projection() {
-    checks::sequences::<Store>();
+    assert!(checks::sequences::<Store>() > 0);
 }
 
 #[test]
 fn vectors_logs_that_parse_fold_to_what_was_recorded_in_the_store() {
-    checks::logs::<Store>();
+    assert!(checks::logs::<Store>() > 0);
 }
 
 #[test]
 fn vectors_checks_of_the_store_see_a_change_in_any_expectation() {
-    checks::negative_control::<Store>();
-    checks::negative_control_of_tables::<Store>();
+    assert!(checks::negative_control::<Store>() > 0);
+    assert!(checks::negative_control_of_tables::<Store>() > 0);
 }
 
 #[test]
 fn vectors_lesson_is_reproduced_byte_for_byte_through_the_projection() {
-    checks::lesson::<Store>();
+    assert!(checks::lesson::<Store>() > 0);
 }
 
 #[test]
 fn vectors_tables_are_reproduced_row_by_row_in_the_store() {
-    checks::tables::<Store>();
+    assert!(checks::tables::<Store>() > 0);
 }

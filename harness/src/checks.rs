@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::disk::bend::Fault;
 use crate::invariant::Broken;
-use crate::report::Report;
+use crate::report::{Draft, Report, panics_as_errors};
 use crate::runs::Reach;
 use crate::{
     conform, crash, crash_real, fuzzing, history, interleave, log_alone, processes, runs, vectors,
@@ -25,6 +25,18 @@ pub struct Request<'a> {
     pub planted: Option<Fault>,
 }
 
+/// Which promises a check looks at. One name may stand for a part that a log shows and a part that
+/// takes a disk to see: those are two promises.
+#[derive(Clone, Debug, Default)]
+pub struct Looks {
+    /// Invariants of `gaia_bus_model::invariant`.
+    pub at_logs: Vec<&'static str>,
+    /// Invariants of [`crate::invariant`].
+    pub at_disks: Vec<&'static str>,
+    /// Others: see [`crate::promises`].
+    pub beside: Vec<&'static str>,
+}
+
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Check {
@@ -35,17 +47,22 @@ pub struct Check {
     /// How far it looks at the gate's size.
     pub bound: fn() -> String,
     /// The promises that it looks at.
-    pub promises: fn() -> Vec<&'static str>,
-    /// Whether it needs no process, file system or privilege.
+    pub looks: fn() -> Looks,
+    /// Whether it takes seconds, and no process, privilege or file system of its own.
     pub is_simulated: bool,
     run: fn(&Request<'_>) -> Report,
 }
 
 impl Check {
-    /// Runs it at the gate's size.
+    /// Runs it at the gate's size. A check that panics is a red row, not the end of the gate.
     #[must_use]
     pub fn run(&self, request: &Request<'_>) -> Report {
-        Report { check: self.name, about: self.about, ..(self.run)(request) }
+        let report = panics_as_errors(|| (self.run)(request)).unwrap_or_else(|what| {
+            let mut draft = Draft::new(self.name, (self.bound)());
+            draft.violation(format!("the check itself failed: {what}"));
+            draft.finish()
+        });
+        Report { check: self.name, about: self.about, ..report }
     }
 
     /// The check of a name.
@@ -62,7 +79,7 @@ pub const CHECKS: [Check; 11] = [
         about: "no order of calls, kills, power cuts, failed fsyncs, I/O errors, short writes and repairs \
                 breaks a promise",
         bound: || runs::bound(&runs::of(Reach::Gate)),
-        promises: || Broken::ALL.names(),
+        looks: || Looks { at_disks: Broken::ALL.names(), ..Looks::default() },
         is_simulated: true,
         run: |request| runs::check(request.reach, request.planted),
     },
@@ -70,7 +87,7 @@ pub const CHECKS: [Check; 11] = [
         name: "interleavings",
         about: "no order in which threads get at one disk breaks a promise",
         bound: || interleave::BOUND.into(),
-        promises: || Broken::ALL.names(),
+        looks: || Looks { at_disks: interleave::promises(), ..Looks::default() },
         is_simulated: true,
         run: |_| interleave::check(),
     },
@@ -78,7 +95,7 @@ pub const CHECKS: [Check; 11] = [
         name: "crash-matrix",
         about: "whatever happens at whichever call, and whatever comes next, no promise is broken",
         bound: || crash::BOUND.into(),
-        promises: || Broken::ALL.names(),
+        looks: || Looks { at_disks: Broken::ALL.names(), ..Looks::default() },
         is_simulated: true,
         run: |_| crash::check(),
     },
@@ -86,14 +103,15 @@ pub const CHECKS: [Check; 11] = [
         name: "conformance",
         about: "the store answers as the reference, and leaves exactly the bytes that it should",
         bound: || conform::Size::GATE.bound(),
-        promises: || {
-            vec![
+        looks: || Looks {
+            at_disks: vec![
                 "answer_explained",
                 "failclosed_writes_nothing",
                 "damage_refused",
                 "foreign_lock_kept",
-                "folds_agree",
-            ]
+            ],
+            beside: vec!["folds_agree"],
+            ..Looks::default()
         },
         is_simulated: false,
         run: |_| conform::check(conform::Size::GATE),
@@ -102,8 +120,10 @@ pub const CHECKS: [Check; 11] = [
         name: "many-processes",
         about: "one order that agrees with real time explains what killed processes were told",
         bound: || processes::Size::GATE.bound(),
-        promises: || {
-            with_log_alone(&["answer_explained", "acked_present", "failclosed_writes_nothing"])
+        looks: || Looks {
+            at_logs: always(),
+            at_disks: vec!["answer_explained", "acked_present", "failclosed_writes_nothing"],
+            ..Looks::default()
         },
         is_simulated: false,
         run: |request| processes::check(processes::Size::GATE, request.executable),
@@ -112,8 +132,10 @@ pub const CHECKS: [Check; 11] = [
         name: "system-calls",
         about: "the shipped program, killed or failing at any system call, leaves a sound log",
         bound: || crash_real::SYSTEM_CALLS_BOUND.into(),
-        promises: || {
-            with_log_alone(&["answer_explained", "acked_present", "failclosed_writes_nothing"])
+        looks: || Looks {
+            at_logs: always(),
+            at_disks: vec!["answer_explained", "acked_present", "failclosed_writes_nothing"],
+            ..Looks::default()
         },
         is_simulated: false,
         run: |request| crash_real::system_calls(crash_real::Size::GATE, request.executable),
@@ -122,7 +144,7 @@ pub const CHECKS: [Check; 11] = [
         name: "power-loss",
         about: "what the shipped program answered survives a power cut of a real file system",
         bound: || crash_real::POWER_LOSS_BOUND.into(),
-        promises: || with_log_alone(&["acked_durable", "failclosed_writes_nothing"]),
+        looks: || Looks { at_logs: always(), at_disks: vec!["acked_durable"], ..Looks::default() },
         is_simulated: false,
         run: |request| crash_real::power_loss(crash_real::Size::GATE, request.executable),
     },
@@ -130,7 +152,7 @@ pub const CHECKS: [Check; 11] = [
         name: "witness-checker",
         about: "the judge of what many processes were told agrees with exhaustive search",
         bound: || history::bound(history::HISTORIES),
-        promises: Vec::new,
+        looks: Looks::default,
         is_simulated: false,
         run: |_| history::cross_check(history::HISTORIES),
     },
@@ -138,30 +160,39 @@ pub const CHECKS: [Check; 11] = [
         name: "vectors",
         about: "both folds decide, append and report as the bus that was observed, to the byte",
         bound: || vectors::BOUND.into(),
-        promises: || vec!["decisions_as_recorded", "folds_agree", "damage_named"],
+        looks: || Looks {
+            beside: vec!["decisions_as_recorded", "folds_agree", "damage_named"],
+            ..Looks::default()
+        },
         is_simulated: true,
         run: |_| vectors::check(),
     },
     Check {
         name: "log-alone",
-        about: "what a log alone can show holds on genuine logs, and on no log with a planted change",
+        about: "what a log alone can show holds on a genuine log, and on none with a planted change",
         bound: || log_alone::BOUND.into(),
-        promises: || log_alone::invariants().map(|invariant| invariant.name).collect(),
+        looks: || Looks {
+            at_logs: log_alone::invariants().map(|invariant| invariant.name).collect(),
+            ..Looks::default()
+        },
         is_simulated: true,
         run: |_| log_alone::check(),
     },
     Check {
         name: "fuzz-seeds",
         about: "any bytes are a log or named damage; any line from a client has a one-line answer",
-        bound: || fuzzing::BOUND.into(),
-        promises: || vec!["damage_named", "folds_agree", "damage_refused", "answer_explained"],
+        bound: || fuzzing::bound(fuzzing::MUTATIONS),
+        looks: || Looks {
+            at_disks: vec!["damage_refused", "answer_explained"],
+            beside: vec!["damage_named", "folds_agree"],
+            ..Looks::default()
+        },
         is_simulated: false,
-        run: |_| fuzzing::check(),
+        run: |_| fuzzing::check(fuzzing::MUTATIONS),
     },
 ];
 
-/// For the checks that judge real logs by every invariant that always holds.
-fn with_log_alone(names: &[&'static str]) -> Vec<&'static str> {
-    let always = gaia_bus_model::invariant::ALWAYS.iter().map(|invariant| invariant.name);
-    names.iter().copied().chain(always).collect()
+/// What is looked at by the checks that judge real logs.
+fn always() -> Vec<&'static str> {
+    gaia_bus_model::invariant::ALWAYS.iter().map(|invariant| invariant.name).collect()
 }

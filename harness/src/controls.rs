@@ -250,17 +250,17 @@ pub fn breakers() -> [(&'static str, Setup); INVARIANTS.len()] {
     let reader = vec![one(), Plan::cold(&[Kind::Look])];
     let batch = vec![Plan::cold(&[Kind::Two])];
     [
-        ("ids_dense", some(2, NONE).with(Fault::ReadOutsideLock)),
+        ("ids_dense", some(2, Budget::NONE).with(Fault::ReadOutsideLock)),
         ("records_whole", some(1, POWER).with(Fault::SkipFsync)),
         ("batch_whole", Setup::new(batch, repair).with(Fault::TwoWrites)),
-        ("one_writer", some(2, NONE).with(Fault::BreakByAge)),
-        ("foreign_lock_kept", some(2, NONE).with(Fault::BreakByAge)),
+        ("one_writer", some(2, Budget::NONE).with(Fault::BreakByAge)),
+        ("foreign_lock_kept", some(2, Budget::NONE).with(Fault::BreakByAge)),
         ("log_extends", some(2, POWER).with(Fault::TruncateTornTail)),
-        ("free_lock_is_durable", some(1, NONE).with(Fault::ReleaseBeforeFsync)),
+        ("free_lock_is_durable", some(1, Budget::NONE).with(Fault::ReleaseBeforeFsync)),
         ("shown_survives", Setup::new(reader, repair).with(Fault::PersonMerelyRemoves)),
         ("acked_present", some(1, POWER).with(Fault::SkipFsync)),
-        ("acked_durable", some(1, NONE).with(Fault::SkipFsync)),
-        ("answer_explained", some(2, NONE).with(Fault::ReadOutsideLock)),
+        ("acked_durable", some(1, Budget::NONE).with(Fault::SkipFsync)),
+        ("answer_explained", some(2, Budget::NONE).with(Fault::ReadOutsideLock)),
         ("failclosed_writes_nothing", some(1, SYNC).with(Fault::ReleaseWithoutTakeBack)),
         ("damage_refused", some(2, POWER).with(Fault::IgnoreTornTail)),
     ]
@@ -269,28 +269,22 @@ pub fn breakers() -> [(&'static str, Setup); INVARIANTS.len()] {
 /// Breaks every promise by its fault, with nothing else watched.
 pub fn plant_breakers(draft: &mut Draft) {
     for (name, setup) in breakers() {
-        let fault = setup.fault.map_or("", Fault::words);
+        let control = breaker_name(name, &setup);
         let found = explore::explore(&setup.watching(Broken::named(&[name])));
         let found = found.violation.is_some_and(|story| story.broken.names() == [name]);
-        draft.control(format!("{name} is broken by: {fault}"), found);
+        draft.control(control, found);
     }
 }
 
-const NONE: Budget = Budget {
-    crashes: 0,
-    power_cuts: 0,
-    sync_failures: 0,
-    io_errors: 0,
-    short_writes: 0,
-    evictions: 0,
-    repairs: 0,
-    careless: 0,
-    foreign_appends: 0,
-    restores: 0,
-};
-const CRASH: Budget = Budget { crashes: 1, ..NONE };
-const POWER: Budget = Budget { power_cuts: 1, ..NONE };
-const SYNC: Budget = Budget { sync_failures: 1, ..NONE };
+/// What the control of a promise is called.
+#[must_use]
+pub fn breaker_name(promise: &str, setup: &Setup) -> String {
+    format!("{promise} is broken by: {}", setup.fault.map_or("nothing", Fault::words))
+}
+
+const CRASH: Budget = Budget { crashes: 1, ..Budget::NONE };
+const POWER: Budget = Budget { power_cuts: 1, ..Budget::NONE };
+const SYNC: Budget = Budget { sync_failures: 1, ..Budget::NONE };
 
 fn one() -> Plan {
     Plan::cold(&[Kind::One])
@@ -324,14 +318,14 @@ fn seen_by_explorer(setup: Setup, invariant: &str, steps: usize) -> Claim {
 }
 
 fn of_the_lock() -> Vec<Control> {
-    let careless = Budget { careless: 1, ..NONE };
+    let careless = Budget { careless: 1, ..Budget::NONE };
     vec![
         control(
             Fault::BreakByAge,
             vec![
-                seen_by_explorer(some(2, NONE), "foreign_lock_kept", 5),
-                seen_by_explorer(some(2, NONE), "one_writer", 6),
-                Claim::Interleavings(some(2, NONE), Sweep::Nothing),
+                seen_by_explorer(some(2, Budget::NONE), "foreign_lock_kept", 5),
+                seen_by_explorer(some(2, Budget::NONE), "one_writer", 6),
+                Claim::Interleavings(some(2, Budget::NONE), Sweep::Nothing),
                 Claim::CrashMatrix(cells(Injury::Kill, Sequel::Writer)),
             ],
         ),
@@ -340,16 +334,16 @@ fn of_the_lock() -> Vec<Control> {
             vec![
                 seen_by_explorer(some(2, CRASH), "foreign_lock_kept", 6),
                 seen_by_explorer(some(3, CRASH), "one_writer", 11),
-                Claim::Interleavings(some(2, NONE), Sweep::Kill),
+                Claim::Interleavings(some(2, Budget::NONE), Sweep::Kill),
                 Claim::CrashMatrix(cells(Injury::Kill, Sequel::Writer)),
             ],
         ),
         control(
             Fault::UnlockOnTimeOut,
             vec![
-                seen_by_explorer(some(2, NONE), "foreign_lock_kept", 4),
-                seen_by_explorer(some(3, NONE), "one_writer", 6),
-                Claim::Interleavings(some(2, NONE), Sweep::Nothing),
+                seen_by_explorer(some(2, Budget::NONE), "foreign_lock_kept", 4),
+                seen_by_explorer(some(3, Budget::NONE), "one_writer", 6),
+                Claim::Interleavings(some(2, Budget::NONE), Sweep::Nothing),
                 Claim::CrashMatrix(cells(Injury::Kill, Sequel::Writer)),
             ],
         ),
@@ -367,15 +361,15 @@ fn of_the_lock() -> Vec<Control> {
 }
 
 fn of_the_log() -> Vec<Control> {
-    let restore = Budget { restores: 1, ..NONE };
+    let restore = Budget { restores: 1, ..Budget::NONE };
     let batch = || Plan::cold(&[Kind::Two]);
     let server = || Plan::warm(&[Kind::One, Kind::One]);
     vec![
         control(
             Fault::ReadOutsideLock,
             vec![
-                seen_by_explorer(some(2, NONE), "ids_dense", 11),
-                Claim::Interleavings(some(2, NONE), Sweep::Nothing),
+                seen_by_explorer(some(2, Budget::NONE), "ids_dense", 11),
+                Claim::Interleavings(some(2, Budget::NONE), Sweep::Nothing),
             ],
         ),
         control(
@@ -425,25 +419,25 @@ fn of_durability() -> Vec<Control> {
         control(
             Fault::SkipFsync,
             vec![
-                seen_by_explorer(some(1, NONE), "acked_durable", 7),
-                Claim::Interleavings(some(1, NONE), Sweep::Nothing),
+                seen_by_explorer(some(1, Budget::NONE), "acked_durable", 7),
+                Claim::Interleavings(some(1, Budget::NONE), Sweep::Nothing),
                 Claim::CrashMatrix(quiet()),
             ],
         ),
         control(
             Fault::AnswerBeforeFsync,
             vec![
-                seen_by_explorer(some(1, NONE), "acked_durable", 5),
-                Claim::Interleavings(some(1, NONE), Sweep::Nothing),
+                seen_by_explorer(some(1, Budget::NONE), "acked_durable", 5),
+                Claim::Interleavings(some(1, Budget::NONE), Sweep::Nothing),
                 Claim::CrashMatrix(quiet()),
             ],
         ),
         control(
             Fault::ReleaseBeforeFsync,
             vec![
-                seen_by_explorer(some(1, NONE), "free_lock_is_durable", 7),
+                seen_by_explorer(some(1, Budget::NONE), "free_lock_is_durable", 7),
                 seen_by_explorer(some(2, SYNC), "acked_durable", 16),
-                Claim::Interleavings(some(1, NONE), Sweep::Nothing),
+                Claim::Interleavings(some(1, Budget::NONE), Sweep::Nothing),
                 Claim::CrashMatrix(quiet()),
             ],
         ),
@@ -451,15 +445,15 @@ fn of_durability() -> Vec<Control> {
             Fault::RetryFsync,
             vec![
                 seen_by_explorer(some(1, SYNC), "acked_durable", 8),
-                Claim::Interleavings(some(1, NONE), Sweep::Fail(Outcome::SyncFail(0))),
+                Claim::Interleavings(some(1, Budget::NONE), Sweep::Fail(Outcome::SyncFail(0))),
                 Claim::CrashMatrix(cells(Injury::FailOnce, Sequel::Nothing)),
             ],
         ),
         control(
             Fault::SkipDirFsync,
             vec![
-                seen_by_explorer(some(1, NONE).fresh(), "acked_durable", 10),
-                Claim::Interleavings(some(1, NONE).fresh(), Sweep::Nothing),
+                seen_by_explorer(some(1, Budget::NONE).fresh(), "acked_durable", 10),
+                Claim::Interleavings(some(1, Budget::NONE).fresh(), Sweep::Nothing),
                 Claim::CrashMatrix(quiet().fresh()),
             ],
         ),
@@ -467,7 +461,7 @@ fn of_durability() -> Vec<Control> {
 }
 
 fn of_the_take_back() -> Vec<Control> {
-    let short = Budget { short_writes: 1, ..NONE };
+    let short = Budget { short_writes: 1, ..Budget::NONE };
     let never_works = Budget { io_errors: 1, ..SYNC };
     let with_stranger = Budget { foreign_appends: 1, ..short };
     let failing = || Claim::CrashMatrix(cells(Injury::FailOnce, Sequel::Nothing));
@@ -477,7 +471,7 @@ fn of_the_take_back() -> Vec<Control> {
             vec![
                 seen_by_explorer(some(1, SYNC), "failclosed_writes_nothing", 11),
                 seen_by_explorer(some(1, short), "failclosed_writes_nothing", 10),
-                Claim::Interleavings(some(1, NONE), Sweep::Fail(Outcome::SyncFail(0))),
+                Claim::Interleavings(some(1, Budget::NONE), Sweep::Fail(Outcome::SyncFail(0))),
                 failing(),
             ],
         ),
@@ -485,7 +479,7 @@ fn of_the_take_back() -> Vec<Control> {
             Fault::TakeBackWithoutFsync,
             vec![
                 seen_by_explorer(some(1, SYNC), "failclosed_writes_nothing", 9),
-                Claim::Interleavings(some(1, NONE), Sweep::Fail(Outcome::SyncFail(16))),
+                Claim::Interleavings(some(1, Budget::NONE), Sweep::Fail(Outcome::SyncFail(16))),
                 failing(),
             ],
         ),

@@ -9,7 +9,7 @@
 //! Unlike the [explorer](crate::explore) it takes no two processes at once but for
 //! [`Injury::Stolen`], and cuts files at every byte. Guarded by `tests/crash_sim.rs`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::controls;
 use crate::disk::Outcome;
@@ -58,8 +58,9 @@ pub enum Injury {
 }
 
 impl Injury {
-    /// All of them.
-    pub const ALL: [Injury; 9] = [
+    /// All under which every promise must hold: all but [`Injury::Stolen`], which makes two writers
+    /// by itself.
+    pub const ALL: [Injury; 8] = [
         Injury::Nothing,
         Injury::Kill,
         Injury::PowerCut,
@@ -67,7 +68,6 @@ impl Injury {
         Injury::FailOnce,
         Injury::FailForEver,
         Injury::ShortThenForeign,
-        Injury::Stolen,
         Injury::Restored,
     ];
 }
@@ -135,6 +135,7 @@ pub fn matrices() -> Vec<(&'static str, Bounds, (usize, usize))> {
         ),
         ("a commit that reads a line again", Bounds::all(Plan::cold(&[Kind::Recall])), (13, 784)),
         ("a reader", Bounds::all(Plan::cold(&[Kind::Look])), (9, 208)),
+        ("a commit whose lock is removed and taken by another", one().stolen(), (12, 36)),
     ]
 }
 
@@ -142,6 +143,7 @@ pub fn matrices() -> Vec<(&'static str, Bounds, (usize, usize))> {
 #[must_use]
 pub fn check() -> Report {
     let mut draft = Draft::new("crash-matrix", BOUND);
+    let mut injuries = BTreeSet::new();
     for (name, bounds, (calls, cells)) in matrices() {
         let matrix = fill(&bounds);
         draft.cases(matrix.cells as u64);
@@ -154,6 +156,12 @@ pub fn check() -> Report {
         }
         for broke in matrix.broken {
             draft.violation(format!("{name}: {broke:?}"));
+        }
+        injuries.extend(matrix.injuries.into_keys());
+    }
+    for injury in Injury::ALL.into_iter().chain([Injury::Stolen]) {
+        if !injuries.contains(&injury) {
+            draft.violation(format!("no cell has {injury:?}"));
         }
     }
     controls::plant(&mut draft, "crash matrix");
@@ -178,6 +186,14 @@ impl Bounds {
     #[must_use]
     pub fn fresh(self) -> Self {
         Bounds { is_fresh: true, ..self }
+    }
+
+    /// The lock is removed under the process by someone who asks nobody: then only other people's
+    /// locks are safe.
+    #[must_use]
+    pub fn stolen(self) -> Self {
+        let watched = Broken::named(&["foreign_lock_kept"]);
+        Bounds { injuries: vec![Injury::Stolen], watched, ..self }
     }
 
     fn setup(&self, sequel: Sequel) -> Setup {
@@ -230,6 +246,8 @@ pub struct Matrix {
     pub cells: usize,
     /// How many of each class.
     pub classes: BTreeMap<Class, usize>,
+    /// How many of each injury.
+    pub injuries: BTreeMap<Injury, usize>,
     /// What was broken.
     pub broken: Vec<Broke>,
 }
@@ -263,6 +281,7 @@ impl Matrix {
     fn take(&mut self, call: usize, bounds: &Bounds, injury: Injury, sequel: Sequel, end: &Scene) {
         let commands = bounds.victim.errands.len();
         self.cells += 1;
+        *self.injuries.entry(injury).or_default() += 1;
         let mut names = end.broken.names();
         match class(end, commands, sequel) {
             Ok(class) => *self.classes.entry(class).or_default() += 1,
@@ -389,7 +408,10 @@ fn stolen(setup: &Setup, scene: &Scene) -> Option<Scene> {
     let mut scene = scene.play(setup, Move::RemoveCarelessly)?;
     // Start, make the lock, open it, write the owner record: then it is surely the other's.
     for _ in 0..4 {
-        scene = go_on(setup, &scene, NEXT, Outcome::Ok)?;
+        match go_on(setup, &scene, NEXT, Outcome::Ok) {
+            Some(next) => scene = next,
+            None => return Some(scene),
+        }
     }
     Some(finish(setup, scene, VICTIM))
 }

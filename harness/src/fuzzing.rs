@@ -51,33 +51,67 @@ pub const TARGETS: [Target; 5] = [
 ];
 
 /// How far [`check`] looks.
-pub const BOUND: &str = "every named seed, and 200 mutations of each, by 5 targets";
-
-/// How many mutations of a seed are tried.
-const MUTATIONS: usize = 200;
-
-/// Gives every named seed, and mutations of it, to its target; the canary must be found.
 #[must_use]
-pub fn check() -> Report {
-    let mut draft = Draft::new("fuzz-seeds", BOUND);
+pub fn bound(mutations: usize) -> String {
+    format!("every named seed, and {mutations} mutations of each, by {} targets", TARGETS.len())
+}
+
+/// How many mutations of a seed the gate tries.
+pub const MUTATIONS: usize = 200;
+
+/// A planted fault: which target's seeds must show it, what it is called, what it does with a seed,
+/// and the words of the panic by which it is found.
+type Planted = (&'static str, &'static str, fn(&[u8]), &'static str);
+
+/// What is planted for [`check`].
+pub const PLANTED: [Planted; 3] = [
+    ("damaged_log", "a reader that skips a torn tail", canary, "the canary: damage was not seen"),
+    (
+        "raw_log",
+        "a fold that forgets the last record",
+        |bytes| reads_alike(bytes, |records, _| drop(records.pop())),
+        "both folds must agree",
+    ),
+    (
+        "raw_log",
+        "damage that is named one byte off",
+        |bytes| {
+            reads_alike(bytes, |_, damage| {
+                if let Some(damage) = damage {
+                    damage.offset += 1;
+                }
+            });
+        },
+        "the damage must be the same",
+    ),
+];
+
+/// Gives every named seed, and mutations of it, to its target; what is planted must be found.
+#[must_use]
+pub fn check(mutations: usize) -> Report {
+    let mut draft = Draft::new("fuzz-seeds", bound(mutations));
     let seeds = corpus::seeds();
     let mut chance = Chance::new(17);
-    let mut canary_found = false;
     for (target, name, bytes) in &seeds {
         let run = TARGETS.iter().find(|(known, _)| known == target);
         let (_, run) = run.expect("every seed has a target");
         draft.case(
             panics_as_errors(|| run(bytes)).map_err(|what| format!("{target}/{name}: {what}")),
         );
-        for number in 0..MUTATIONS {
+        for number in 0..mutations {
             let mutated = mutated(bytes, &mut chance);
             draft.case(panics_as_errors(|| run(&mutated)).map_err(|what| {
                 format!("{target}/{name}, mutation {number}: {what}: {}", mutated.escape_ascii())
             }));
         }
-        canary_found |= *target == "damaged_log" && panics_as_errors(|| canary(bytes)).is_err();
     }
-    draft.control("a reader that skips a torn tail", canary_found);
+    for (target, name, planted, words) in PLANTED {
+        let mut of_target = seeds.iter().filter(|(known, ..)| *known == target);
+        let found = of_target.any(|(.., bytes)| {
+            panics_as_errors(|| planted(bytes)).is_err_and(|what| what.contains(words))
+        });
+        draft.control(name, found);
+    }
     draft.finish()
 }
 
@@ -112,10 +146,16 @@ fn mutated(bytes: &[u8], chance: &mut Chance) -> Vec<u8> {
 ///
 /// When they are not.
 pub fn raw_log(bytes: &[u8]) {
+    reads_alike(bytes, |_, _| {});
+}
+
+/// The same, with what the scanner found bent before the folds are compared with it.
+fn reads_alike(bytes: &[u8], bend: fn(&mut Vec<Object>, &mut Option<Damage>)) {
     let whole = scan(bytes, bytes.len().max(1));
     let cut = scan(bytes, 1 + usize::from(bytes.first().copied().unwrap_or_default()) % 7);
     assert_eq!(whole, cut, "where a log is cut must not show");
-    let (records, damage) = whole;
+    let (mut records, mut damage) = whole;
+    bend(&mut records, &mut damage);
     let mut state = State::default();
     let folded = records.iter().try_for_each(|record| state.apply(record).map_err(drop));
     let cold = replay(Replay::new(Archive::new()), &[bytes]);
@@ -125,7 +165,9 @@ pub fn raw_log(bytes: &[u8]) {
             assert_eq!(snapshot, state.snapshot(), "both folds must agree");
         }
         (Err(LogFault::Unreplayable { .. }), Err(()), _) => {}
-        (Err(LogFault::Damaged(found)), Ok(()), Some(expected)) => assert_eq!(*found, expected),
+        (Err(LogFault::Damaged(found)), Ok(()), Some(expected)) => {
+            assert_eq!(*found, expected, "the damage must be the same");
+        }
         (result, folded, damage) => panic!("{result:?}, {folded:?} and {damage:?} do not agree"),
     }
     // Whoever read the first half before, and the whole now, comes to the same.

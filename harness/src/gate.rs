@@ -11,27 +11,37 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::checks::{CHECKS, Request};
+use crate::checks::{CHECKS, Check, Request};
 use crate::disk::bend::Fault;
 use crate::report::{Report, progress};
 use crate::runs::Reach;
 
 /// How far the gate looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Options {
     /// The larger explorations, which take minutes and gigabytes more.
     pub full: bool,
-    /// Only the checks that need no process, file system or privilege, as far as the test suite.
+    /// Only the checks that are [simulated](Check::is_simulated), as far as the test suite goes.
     pub simulated: bool,
     /// A fault to plant in what the explorer runs: the gate must go red.
+    #[serde(serialize_with = "in_words")]
     pub planted: Option<Fault>,
+}
+
+fn in_words<S: serde::Serializer>(fault: &Option<Fault>, to: S) -> Result<S::Ok, S::Error> {
+    fault.map(Fault::words).serialize(to)
 }
 
 /// All rows, as `--json` writes them.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Table {
     /// Whether every row is green.
     pub green: bool,
+    /// What was asked for.
+    pub options: Options,
+    /// The checks that were not run, because only the simulated ones were asked for.
+    pub left_out: Vec<&'static str>,
     /// The rows.
     pub rows: Vec<Report>,
 }
@@ -45,8 +55,8 @@ pub fn run(options: Options, executable: &Path) -> Table {
         Options { .. } => Reach::Gate,
     };
     let request = Request { executable, reach, planted: options.planted };
-    let checks: Vec<_> =
-        CHECKS.iter().filter(|check| check.is_simulated || !options.simulated).collect();
+    let (checks, left_out): (Vec<&Check>, Vec<&Check>) =
+        CHECKS.iter().partition(|check| check.is_simulated || !options.simulated);
     let mut rows = Vec::new();
     for (number, check) in checks.iter().enumerate() {
         progress(&format!("{} of {}: {} ...", number + 1, checks.len(), check.name));
@@ -55,7 +65,12 @@ pub fn run(options: Options, executable: &Path) -> Table {
         progress(&format!("  {verdict} after {:.0} s", report.seconds));
         rows.push(report);
     }
-    Table { green: rows.iter().all(Report::is_green), rows }
+    Table {
+        green: rows.iter().all(Report::is_green),
+        options,
+        left_out: left_out.iter().map(|check| check.name).collect(),
+        rows,
+    }
 }
 
 impl Table {
@@ -80,14 +95,19 @@ impl Table {
             }
             out.push('\n');
         }
-        out.push_str("\nWhat a green row says:\n");
-        let name = widths.first().copied().unwrap_or(0);
+        out.push_str("\nWhat a green row says, and what else is to be known:\n");
         for report in &self.rows {
-            let _ = writeln!(out, "  {:<name$}  {}", report.check, report.about);
+            let _ = writeln!(out, "\n  {}: {}", report.check, report.about);
+            for note in &report.notes {
+                let _ = writeln!(out, "    {note}");
+            }
         }
         out.push('\n');
         for report in self.rows.iter().filter(|report| !report.is_green()) {
             let _ = writeln!(out, "{report}");
+        }
+        if !self.left_out.is_empty() {
+            let _ = writeln!(out, "NOT RUN: {}", self.left_out.join(", "));
         }
         out.push_str(if self.green {
             "GREEN: nothing was violated, and every planted fault was found.\n"

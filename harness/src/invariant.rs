@@ -1,17 +1,17 @@
 //! The promises about processes and disks, as data: what every checker here looks at after every
 //! step.
 //!
-//! What a log alone can show is in `gaia_bus_model::invariant`; three of those have a part here that
-//! takes a disk to see, on the [small](crate::small) log. An [`Invariant`] is a name, a sentence and
-//! a predicate over a [`Witness`]: the disk before and after a step, what the step did, and what has
-//! been answered so far. Nothing here asks the machine what it thinks of itself.
+//! What a log alone can show is in `gaia_bus_model::invariant`; three of those have a part here
+//! that takes a disk to see, on the [small](crate::small) log. An [`Invariant`] is a name, a
+//! sentence and a predicate over a [`Witness`]: the disk before and after a step, what the step
+//! did, and what has been answered so far. Nothing here asks the machine what it thinks of itself.
 
 use gaia_bus_model::invariant::{BATCH_WHOLE, named};
 
 use crate::disk::{Maker, World};
 use crate::reading::Reading;
 use crate::shared::Shared;
-use crate::small::Tag;
+use crate::small::{LINE_BYTES, Tag};
 use crate::worker::{Ending, Facts, Verdict};
 
 /// What has been promised to callers so far.
@@ -63,7 +63,7 @@ pub struct Invariant {
 pub const INVARIANTS: [Invariant; 13] = [
     Invariant {
         name: named("ids_dense").name,
-        about: named("ids_dense").about,
+        about: "ids are 1, 2, 3, ... in log order, whoever writes when",
         holds: |seen| {
             seen.reading.counted().zip(1u32..).all(|(entry, expected)| entry.id == expected)
         },
@@ -130,17 +130,25 @@ pub const INVARIANTS: [Invariant; 13] = [
     },
     Invariant {
         name: "answer_explained",
-        about: "every answer is the model's answer at the log prefix it was decided on",
-        holds: |seen| seen.facts.ended.as_ref().is_none_or(is_explained),
+        about: "every answer is the model's answer at the log prefix it was decided on; damage is \
+                only claimed where there is some",
+        holds: |seen| {
+            seen.facts.ended.as_ref().is_none_or(|ending| {
+                is_explained(ending)
+                    && (ending.verdict != Verdict::Damaged || seen.reading.is_damaged)
+            })
+        },
     },
     Invariant {
         name: "failclosed_writes_nothing",
         about: "a call that answered fail-closed, write-unconfirmed aside, added nothing, then or \
                 after a later power cut",
         holds: |seen| {
-            seen.history.failed.iter().all(|tag| {
-                !holds_piece(seen.world.visible(), *tag) && !holds_piece(seen.world.on_disk(), *tag)
-            })
+            seen.facts.ended.as_ref().is_none_or(|ending| took_all_back(ending, seen.world))
+                && seen.history.failed.iter().all(|tag| {
+                    !holds_piece(seen.world.visible(), *tag)
+                        && !holds_piece(seen.world.on_disk(), *tag)
+                })
         },
     },
     Invariant {
@@ -175,10 +183,10 @@ impl Broken {
         })
     }
 
-    /// All but those with these names.
+    /// Those of either set.
     #[must_use]
-    pub fn all_but(names: &[&str]) -> Self {
-        Broken(Broken::ALL.0 & !Broken::named(names).0)
+    pub fn or(self, other: Broken) -> Self {
+        Broken(self.0 | other.0)
     }
 
     /// Whether none is broken.
@@ -277,6 +285,17 @@ fn nothing_twice(reading: &Reading) -> bool {
         entry.who[0] == b'x'
             || !entries[..at].iter().any(|other| (other.who, other.part) == (entry.who, entry.part))
     })
+}
+
+/// Whether a command that failed closed left no byte, however few, where it had begun to write:
+/// there is the end of the log, or a whole line of someone else's.
+fn took_all_back(ending: &Ending, world: &World) -> bool {
+    let Some(from) = ending.wrote_from.filter(|_| ending.verdict.is_fail_closed()) else {
+        return true;
+    };
+    let left = world.visible().get(from..).unwrap_or_default();
+    let line = left.split_inclusive(|byte| *byte == b'\n').next();
+    line.is_none_or(|line| line.len() == LINE_BYTES && !holds_piece(line, ending.tag))
 }
 
 /// Whether any piece of a command's lines that can be told from others stands in these bytes.

@@ -2,7 +2,7 @@
 //!
 //! Promise. Each invariant of `gaia_bus_model::invariant` holds on what the bus writes, after any
 //! number of records, and is broken by each change that is planted for it. The changes are those
-//! that `verify` puts its own checks to on every run, and two for what `verify` judges elsewhere.
+//! that `verify` puts its own checks to on every run, and some for what `verify` judges elsewhere.
 //!
 //! Cannot see. Changes that leave a log which a bus could have written: `tests/verify_mutations.rs`
 //! lists those one change at a time.
@@ -14,7 +14,7 @@ use gaia_bus_model::invariant::{ALWAYS, BATCH_WHOLE, Invariant};
 use crate::report::{Draft, Report};
 
 /// How far [`check`] looks.
-pub const BOUND: &str = "every prefix of a genuine log, and one change at a time";
+pub const BOUND: &str = "every prefix of one genuine log with all types, and one change at a time";
 
 /// All that a log alone can show.
 pub fn invariants() -> impl Iterator<Item = Invariant> {
@@ -42,6 +42,12 @@ pub fn controls(name: &str) -> Vec<Fault> {
     faults
 }
 
+/// What the controls of an invariant are called.
+#[must_use]
+pub fn control_names(name: &str) -> Vec<String> {
+    controls(name).iter().map(|fault| format!("{name} is broken by: {fault:?}")).collect()
+}
+
 /// Holds every invariant against genuine logs and planted changes.
 #[must_use]
 pub fn check() -> Report {
@@ -59,9 +65,8 @@ pub fn check() -> Report {
         if faults.is_empty() {
             draft.violation(format!("nothing is planted for {}", invariant.name));
         }
-        for fault in faults {
-            let found = (invariant.holds)(&fault.plant(genuine.clone())).is_err();
-            draft.control(format!("{}: {fault:?}", invariant.name), found);
+        for (name, fault) in control_names(invariant.name).into_iter().zip(faults) {
+            draft.control(name, (invariant.holds)(&fault.plant(genuine.clone())).is_err());
         }
     }
     draft.finish()

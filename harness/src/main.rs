@@ -30,8 +30,8 @@ enum Command {
         /// Explore further: minutes and gigabytes more.
         #[arg(long)]
         full: bool,
-        /// Only what needs no process, file system or privilege, as far as the test suite goes.
-        #[arg(long)]
+        /// Only what takes seconds and needs no process, file system or privilege.
+        #[arg(long, conflicts_with = "full")]
         simulated: bool,
         /// Plant a fault in the explored protocol, as in "skip fsync": the gate must go red.
         #[arg(long, value_name = "FAULT", value_parser = fault)]
@@ -101,16 +101,17 @@ fn run_gate(options: Options, json: Option<PathBuf>) -> ExitCode {
         Err(error) => return say(&error, false),
     };
     let table = gate::run(options, &executable);
+    let outcome = say(&table.text(), table.green);
     if let Some(file) = json {
         let text = serde_json::to_string_pretty(&table).map_err(std::io::Error::from);
         if let Err(error) = text.and_then(|text| std::fs::write(&file, text + "\n")) {
             return say(&format!("{}: {error}", file.display()), false);
         }
     }
-    say(&table.text(), table.green)
+    outcome
 }
 
-/// Says it, on stderr where it is no success; a reader who has left is no failure.
+/// Says it; a reader who has left is no failure.
 fn say(text: &str, good: bool) -> ExitCode {
     use std::io::Write;
     let _ = writeln!(std::io::stdout(), "{text}");

@@ -1,16 +1,18 @@
 //! The promises of this bus, as a table: what each says, who looks at it and how far, and what is
 //! planted to show that it can be seen broken. The README holds it (`tests/promises.rs`).
 //!
-//! Nothing here is written for the table alone: names and sentences are those of the invariants,
-//! bounds those of the checks that the gate runs, controls those that it plants.
+//! Names and sentences are those of the invariants, bounds those of the checks that the gate runs.
+//! A promise's control is the name of one that a check plants: `tests/gate.rs` demands that it was
+//! found.
 
 use std::fmt::Write as _;
 
-use crate::checks::{CHECKS, Check};
+use crate::checks::{CHECKS, Check, Looks};
 use crate::controls::breakers;
-use crate::disk::bend::Fault;
+use crate::fuzzing;
 use crate::invariant::INVARIANTS;
 use crate::log_alone;
+use crate::vectors;
 
 /// A promise.
 #[derive(Clone, Debug)]
@@ -18,10 +20,10 @@ pub struct Promise {
     /// Its name, as in reports.
     pub name: &'static str,
     /// What it says.
-    pub about: String,
+    pub about: &'static str,
     /// Which checks look at it.
     pub checks: Vec<&'static Check>,
-    /// Something planted that breaks it and must be found.
+    /// A control that a check plants, and that breaks it.
     pub control: String,
 }
 
@@ -30,51 +32,50 @@ const BESIDE: [(&str, &str, &str); 3] = [
     (
         "decisions_as_recorded",
         "answers, refusals, records and reports are those of the bus that was observed, to the byte",
-        "any expectation of a vector changed",
+        vectors::CHANGED,
     ),
     (
         "folds_agree",
         "the store's fast fold says the same of any log as the reference state",
-        "a model that reverses an inbox",
+        fuzzing::PLANTED[1].1,
     ),
     (
         "damage_named",
         "any bytes are a log, or damage with line, offset and kind, however they are cut",
-        "a reader that skips a torn tail",
+        fuzzing::PLANTED[2].1,
     ),
 ];
 
 /// All of them: of logs, of processes and disks, and beside those.
 #[must_use]
 pub fn promises() -> Vec<Promise> {
-    let mut all: Vec<Promise> = Vec::new();
-    for invariant in log_alone::invariants() {
-        let control = log_alone::controls(invariant.name).first().map(|fault| format!("{fault:?}"));
-        all.push(promise(invariant.name, invariant.about, control.unwrap_or_default()));
-    }
-    for (invariant, (_, setup)) in INVARIANTS.iter().zip(breakers()) {
-        let control = setup.fault.map_or("", Fault::words);
-        match all.iter_mut().find(|promise| promise.name == invariant.name) {
-            Some(known) => {
-                if known.about != invariant.about {
-                    let _ = write!(known.about, "; {}", invariant.about);
-                }
-                let _ = write!(known.control, "; {control}");
-            }
-            None => all.push(promise(invariant.name, invariant.about, control.to_owned())),
-        }
-    }
-    all.extend(BESIDE.map(|(name, about, control)| promise(name, about, control.to_owned())));
-    all
+    let of_logs = log_alone::invariants().map(|invariant| Promise {
+        name: invariant.name,
+        about: invariant.about,
+        checks: looking(invariant.name, |looks| looks.at_logs),
+        control: log_alone::control_names(invariant.name).into_iter().next().unwrap_or_default(),
+    });
+    let of_disks = INVARIANTS.iter().zip(breakers()).map(|(invariant, (name, setup))| Promise {
+        name: invariant.name,
+        about: invariant.about,
+        checks: looking(invariant.name, |looks| looks.at_disks),
+        control: crate::controls::breaker_name(name, &setup),
+    });
+    let beside = BESIDE.iter().map(|(name, about, control)| Promise {
+        name,
+        about,
+        checks: looking(name, |looks| looks.beside),
+        control: (*control).to_owned(),
+    });
+    of_logs.chain(of_disks).chain(beside).collect()
 }
 
-fn promise(name: &'static str, about: &str, control: String) -> Promise {
-    let checks = CHECKS.iter().filter(|check| (check.promises)().contains(&name)).collect();
-    Promise { name, about: about.to_owned(), checks, control }
+fn looking(name: &str, at: fn(Looks) -> Vec<&'static str>) -> Vec<&'static Check> {
+    CHECKS.iter().filter(|check| at((check.looks)()).contains(&name)).collect()
 }
 
-/// Both tables in Markdown: the promises, with the bound of the check that looks furthest, and all
-/// checks with theirs.
+/// Both tables in Markdown: the promises, each with the bound of the check that comes first, and
+/// all checks with theirs.
 #[must_use]
 pub fn tables() -> String {
     let mut out = String::from(
@@ -106,11 +107,11 @@ mod tests {
 
     #[test]
     fn no_check_looks_at_a_promise_that_there_is_not() {
-        let known: Vec<&str> = promises().iter().map(|promise| promise.name).collect();
-        for check in &CHECKS {
-            for name in (check.promises)() {
-                assert!(known.contains(&name), "{}: {name}", check.name);
-            }
-        }
+        let looked: usize = promises().iter().map(|promise| promise.checks.len()).sum();
+        let claimed = CHECKS.iter().map(|check| {
+            let Looks { at_logs, at_disks, beside } = (check.looks)();
+            at_logs.len() + at_disks.len() + beside.len()
+        });
+        assert_eq!(looked, claimed.sum::<usize>());
     }
 }

@@ -7,7 +7,8 @@
 use std::fmt;
 use std::io::{IsTerminal, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use serde::Serialize;
 
@@ -45,10 +46,13 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether nothing is wrong and every planted fault was found.
+    /// Whether something was looked at, nothing is wrong, and something was planted and all of it
+    /// found.
     #[must_use]
     pub fn is_green(&self) -> bool {
-        self.skipped.is_none() && self.violations.is_empty() && self.controls_missed() == 0
+        let is_empty = self.cases == 0 || self.controls.is_empty();
+        let is_clean = self.violations.is_empty() && self.controls_missed() == 0;
+        self.skipped.is_none() && !is_empty && is_clean
     }
 
     /// How many planted faults were found.
@@ -119,21 +123,26 @@ pub fn progress(line: &str) {
     }
 }
 
-/// Runs what panics when a promise is broken: the words of the panic are the error, and nothing is
-/// printed. For a program with one thread, since the hook is everybody's.
+/// Runs what panics when a promise is broken: what was panicked with, and where, is the error, and
+/// nothing is printed. The hook is everybody's, so no other thread should panic meanwhile.
 ///
 /// # Errors
 ///
-/// What was panicked with.
+/// What was panicked with first.
 pub fn panics_as_errors<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&said);
     let hook = take_hook();
-    set_hook(Box::new(|_| {}));
+    set_hook(Box::new(move |panic| {
+        if let Ok(mut heard) = heard.lock() {
+            heard.push(panic.to_string());
+        }
+    }));
     let result = catch_unwind(AssertUnwindSafe(run));
     set_hook(hook);
-    result.map_err(|panic| {
-        let words = panic.downcast_ref::<String>().map(String::as_str);
-        let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
-        words.unwrap_or("it panicked").to_owned()
+    result.map_err(|_| {
+        let said = said.lock().ok().and_then(|said| said.first().cloned());
+        said.unwrap_or_else(|| "it panicked and said nothing".to_owned())
     })
 }
 
@@ -168,7 +177,7 @@ impl Draft {
         self.report.violations.extend(verdict.err());
     }
 
-    /// So many cases, none of them wrong.
+    /// So many cases; what is wrong with them is told as violations.
     pub fn cases(&mut self, count: u64) {
         self.report.cases += count;
     }
@@ -186,12 +195,6 @@ impl Draft {
     /// Something that a reader should know.
     pub fn note(&mut self, sentence: impl Into<String>) {
         self.report.notes.push(sentence.into());
-    }
-
-    /// How long it has taken so far.
-    #[must_use]
-    pub fn elapsed(&self) -> Duration {
-        self.begun.elapsed()
     }
 
     /// It cannot run here.
@@ -227,6 +230,8 @@ mod tests {
         assert!(!missed.is_green() && missed.to_string().contains("CONTROL NOT FOUND: planted"));
         let violated = Report { violations: vec!["broken".into()], ..green.clone() };
         assert!(!violated.is_green() && violated.to_string().contains("VIOLATION: broken"));
-        assert!(!Report { skipped: Some("no root".into()), ..green }.is_green());
+        assert!(!Report { skipped: Some("no root".into()), ..green.clone() }.is_green());
+        assert!(!Report { cases: 0, ..green.clone() }.is_green());
+        assert!(!Report { controls: Vec::new(), ..green }.is_green());
     }
 }

@@ -12,19 +12,6 @@ use crate::scene::{Budget, Setup};
 use crate::small::Kind;
 use crate::worker::Plan;
 
-const NONE: Budget = Budget {
-    crashes: 0,
-    power_cuts: 0,
-    sync_failures: 0,
-    io_errors: 0,
-    short_writes: 0,
-    evictions: 0,
-    repairs: 0,
-    careless: 0,
-    foreign_appends: 0,
-    restores: 0,
-};
-
 /// One of each fault of the machine, and a person who repairs once.
 const ONE_OF_EACH: Budget = Budget {
     crashes: 1,
@@ -33,7 +20,7 @@ const ONE_OF_EACH: Budget = Budget {
     io_errors: 1,
     short_writes: 1,
     repairs: 1,
-    ..NONE
+    ..Budget::NONE
 };
 
 const COMMIT: &str = "a commit is answered";
@@ -139,16 +126,16 @@ fn small() -> Vec<Run> {
     let with_reader = vec![Plan::cold(&[Kind::Two]), Plan::cold(&[Kind::Look])];
     let with_server = vec![Plan::warm(&[Kind::One, Kind::One]), Plan::cold(&[Kind::One])];
     let restoring = Budget { restores: 1, io_errors: 0, short_writes: 0, ..ONE_OF_EACH };
-    let two_repairs = Budget { crashes: 1, sync_failures: 1, repairs: 2, ..NONE };
+    let two_repairs = Budget { crashes: 1, sync_failures: 1, repairs: 2, ..Budget::NONE };
     let people = Setup { people: 2, ..Setup::new(commits(3, 1), two_repairs) };
-    let careless = Budget { careless: 1, ..NONE };
+    let careless = Budget { careless: 1, ..Budget::NONE };
     let foreign = Budget { foreign_appends: 1, power_cuts: 0, repairs: 0, ..ONE_OF_EACH };
     let with_server_sights = [COMMIT, TIME_OUT, TORN, REWRITTEN, TAKEN_BACK, OUTLIVES, REPAIRED];
     let with_reader_sights = [SHOWN, COMMIT, TORN, TAKEN_BACK, UNCONFIRMED, REPAIRED];
     vec![
         run(
             "2 processes, killed at any call",
-            Setup::new(commits(2, 1), Budget { crashes: 1, ..NONE }),
+            Setup::new(commits(2, 1), Budget { crashes: 1, ..Budget::NONE }),
             95,
             &[COMMIT, TIME_OUT, OUTLIVES],
         ),

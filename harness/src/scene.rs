@@ -75,6 +75,22 @@ pub struct Budget {
     pub restores: u8,
 }
 
+impl Budget {
+    /// Nothing goes wrong.
+    pub const NONE: Budget = Budget {
+        crashes: 0,
+        power_cuts: 0,
+        sync_failures: 0,
+        io_errors: 0,
+        short_writes: 0,
+        evictions: 0,
+        repairs: 0,
+        careless: 0,
+        foreign_appends: 0,
+        restores: 0,
+    };
+}
+
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts = [
@@ -589,7 +605,7 @@ impl Scene {
             facts,
             holders,
         };
-        self.broken = Broken::look(setup.watched, &seen);
+        self.broken = self.broken.or(Broken::look(setup.watched, &seen));
     }
 
     /// The scene in one line: what a story shows beside each move.

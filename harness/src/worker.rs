@@ -132,6 +132,8 @@ pub struct Ending {
     pub basis: Vec<u8>,
     /// How many bytes at the end of it are its own.
     pub own_bytes: usize,
+    /// Where it began to write, when it did.
+    pub wrote_from: Option<usize>,
 }
 
 /// One simulated process. See the module header.
@@ -474,7 +476,9 @@ impl Worker {
 
     fn ending(&self, verdict: Verdict, number: Option<u32>) -> Ending {
         let own_bytes = self.wrote.map_or(0, |(from, to)| to - from);
-        Ending { tag: self.tag(), verdict, number, basis: self.basis.clone(), own_bytes }
+        let (tag, basis) = (self.tag(), self.basis.clone());
+        let wrote_from = self.wrote.map(|(from, _)| from);
+        Ending { tag, verdict, number, basis, own_bytes, wrote_from }
     }
 
     /// The call that the machine waits for, in the words of the protocol.

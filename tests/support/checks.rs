@@ -1,4 +1,5 @@
-//! The checks of the vectors, written once over any fold of the log.
+//! The checks of the vectors, written once over any fold of the log. Each says how many cases it
+//! judged, so that one which judged nothing is seen.
 
 use std::fmt::Debug;
 
@@ -143,30 +144,37 @@ fn logs_that_parse() -> Vec<Object> {
 }
 
 /// Every sequence: refusals, answers, appended lines, and what is said of the fold in the end.
-pub(crate) fn sequences<F: Fold>() {
-    for case in super::cases("sequences.jsonl") {
-        let seed = field(&case, "seed");
-        check_sequence::<F>(&case).unwrap_or_else(|what| panic!("sequence {seed:?}: {what}"));
+pub(crate) fn sequences<F: Fold>() -> usize {
+    let cases = super::cases("sequences.jsonl");
+    for case in &cases {
+        let seed = field(case, "seed");
+        check_sequence::<F>(case).unwrap_or_else(|what| panic!("sequence {seed:?}: {what}"));
     }
+    cases.len()
 }
 
 /// Every raw log that parses.
-pub(crate) fn logs<F: Fold>() {
-    for case in logs_that_parse() {
-        let name = text(&case, "name");
-        check_log::<F>(&case).unwrap_or_else(|what| panic!("{name}: {what}"));
+pub(crate) fn logs<F: Fold>() -> usize {
+    let cases = logs_that_parse();
+    for case in &cases {
+        let name = text(case, "name");
+        check_log::<F>(case).unwrap_or_else(|what| panic!("{name}: {what}"));
     }
+    cases.len()
 }
 
 /// The negative control: a case in which one expectation is changed does not pass.
-pub(crate) fn negative_control<F: Fold>() {
+pub(crate) fn negative_control<F: Fold>() -> usize {
+    let mut planted = 0;
     for case in super::cases("sequences.jsonl").iter().take(3) {
         for key in ["snapshot", "counters", "correlation"] {
             let tampered = case.clone().with(key, reversed(nested(case, key)));
             assert!(check_sequence::<F>(&tampered).is_err(), "key order of {key}");
+            planted += 1;
         }
         let integrity_ok = field(case, "integrityOk") != &Json::Bool(true);
         assert!(check_sequence::<F>(&case.clone().with("integrityOk", integrity_ok)).is_err());
+        planted += 1;
         for (index, step) in list(case, "steps").iter().enumerate() {
             let step = step.as_object().unwrap();
             for tampered in tampered_steps(step) {
@@ -174,6 +182,7 @@ pub(crate) fn negative_control<F: Fold>() {
                 steps[index] = tampered.into();
                 let tampered = case.clone().with("steps", steps);
                 assert!(check_sequence::<F>(&tampered).is_err(), "step {index}");
+                planted += 1;
             }
         }
     }
@@ -184,14 +193,17 @@ pub(crate) fn negative_control<F: Fold>() {
                 key => reversed(nested(case, key)),
             };
             assert!(check_log::<F>(&case.clone().with(key, tampered)).is_err(), "{key}");
+            planted += 1;
         }
     }
+    planted
 }
 
 /// The same for the tables: no row passes when the answer it expects is another.
-pub(crate) fn negative_control_of_tables<F: Fold>() {
-    for row in super::cases("tables.jsonl") {
-        let expected = match text(&row, "table").to_string().as_str() {
+pub(crate) fn negative_control_of_tables<F: Fold>() -> usize {
+    let rows = super::cases("tables.jsonl");
+    for row in &rows {
+        let expected = match text(row, "table").to_string().as_str() {
             "authority-language" => "flagged",
             "trim" => "name",
             "truthy" => "expectsReply",
@@ -201,6 +213,7 @@ pub(crate) fn negative_control_of_tables<F: Fold>() {
         let tampered = row.clone().with(expected, "something else");
         assert!(check_row::<F>(&tampered).is_err(), "{}", line(&tampered));
     }
+    rows.len()
 }
 
 /// The step with each of its expectations changed in turn.
@@ -254,8 +267,8 @@ const LESSON: [(&str, &str); 8] = [
 ];
 
 /// The lesson's eight commands reproduce its ten records, byte for byte.
-pub(crate) fn lesson<F: Fold>() {
-    let Some(lesson) = super::file("lesson.events.jsonl") else { return };
+pub(crate) fn lesson<F: Fold>() -> usize {
+    let Some(lesson) = super::file("lesson.events.jsonl") else { return 0 };
     let mut records = super::records(&lesson).into_iter();
     let mut bus = Bus::<F>::default();
     for (verb, arguments) in LESSON {
@@ -266,13 +279,16 @@ pub(crate) fn lesson<F: Fold>() {
         records.by_ref().take(events.len() - 1).for_each(drop);
     }
     assert_eq!(String::from_utf8(bus.log).unwrap(), String::from_utf8(lesson).unwrap());
+    LESSON.len()
 }
 
 /// Every row of every table.
-pub(crate) fn tables<F: Fold>() {
-    for row in super::cases("tables.jsonl") {
-        check_row::<F>(&row).unwrap_or_else(|what| panic!("{}: {what}", line(&row)));
+pub(crate) fn tables<F: Fold>() -> usize {
+    let rows = super::cases("tables.jsonl");
+    for row in &rows {
+        check_row::<F>(row).unwrap_or_else(|what| panic!("{}: {what}", line(row)));
     }
+    rows.len()
 }
 
 /// A row whose table nothing here reads is an error: it would be a rule that nothing checks.

@@ -180,8 +180,35 @@ pub(crate) fn is_deviation(case: &Object) -> bool {
 
 /// Every raw log that is no deviation: it parses, or is damaged in the recorded line by the
 /// recorded kind.
-pub(crate) fn raw_logs() {
-    for case in cases("logs.jsonl").iter().filter(|case| !is_deviation(case)) {
+pub(crate) fn raw_logs() -> usize {
+    let mut cases = cases("logs.jsonl");
+    cases.retain(|case| !is_deviation(case));
+    for case in &cases {
         check_parse(case).unwrap_or_else(|what| panic!("{}: {what}", text(case, "name")));
     }
+    cases.len()
+}
+
+/// The negative control: no raw log is read as anything but what was recorded.
+pub(crate) fn negative_control_of_raw_logs() -> usize {
+    let mut planted = 0;
+    for case in cases("logs.jsonl").iter().filter(|case| !is_deviation(case)) {
+        let expected = nested(case, "parse");
+        for key in ["ok", "events", "line", "kind"] {
+            let Some(value) = expected.get(key) else { continue };
+            let other = match value {
+                Json::Bool(value) => Json::Bool(!value),
+                Json::String(_) => "another".into(),
+                _ => Json::from(1_000_000_u64),
+            };
+            // Of a log that does not fold, the number of events is not known here.
+            if key == "events" && field(nested(case, "replay"), "ok") == &Json::Bool(false) {
+                continue;
+            }
+            let tampered = case.clone().with("parse", expected.clone().with(key, other));
+            assert!(check_parse(&tampered).is_err(), "{}: {key}", text(case, "name"));
+            planted += 1;
+        }
+    }
+    planted
 }

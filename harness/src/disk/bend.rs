@@ -4,7 +4,7 @@
 //! it answers a call without carrying it out, carries it out later, or lets the machine see
 //! something else than what is there. The machine itself stays the one that ships. Each fault is a
 //! mistake that someone could make in good faith; [`controls`](crate::controls) says which checker
-//! must find which.
+//! must find which ([`Fault::PersonDoesNotClaim`] has a test of its own in `tests/explore.rs`).
 
 use gaia_bus::commit::{Call, Reply};
 
