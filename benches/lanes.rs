@@ -2,10 +2,10 @@
 //!
 //! Every command, also one that only reads, holds the one lock for one replay of the log and one
 //! fsync. When all lanes ask at once, the last one waits for all the others, so its wait grows with
-//! the number of lanes; it fails closed when that exceeds the lock time-out. How long a replay takes
-//! grows with the log, and for the reference fold with the number of actors too, O(events x actors),
-//! since it looks at every actor after every record. From both follows how long a log may get
-//! before the last of so many lanes can no longer be sure of its answer.
+//! the number of lanes; it fails closed when that exceeds the lock time-out. How long a replay
+//! takes grows with the log, and for the reference fold with the number of actors too, O(events x
+//! actors), since it looks at every actor after every record. From both follows how long a log may
+//! get before the last of so many lanes can no longer be sure of its answer.
 //!
 //! `cargo bench -p gaia-bus --bench lanes` prints two tables, then criterion's figures. Read the
 //! ratios: a bare time is one of this machine.

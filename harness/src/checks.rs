@@ -76,8 +76,7 @@ impl Check {
 pub const CHECKS: [Check; 11] = [
     Check {
         name: "exploration",
-        about: "no order of calls, kills, power cuts, failed fsyncs, I/O errors, short writes and repairs \
-                breaks a promise",
+        about: "no order of calls, kills, power cuts, failures and repairs breaks a promise",
         bound: || runs::bound(&runs::of(Reach::Gate)),
         looks: || Looks { at_disks: Broken::ALL.names(), ..Looks::default() },
         is_simulated: true,
@@ -169,7 +168,7 @@ pub const CHECKS: [Check; 11] = [
     },
     Check {
         name: "log-alone",
-        about: "what a log alone can show holds on a genuine log, and on none with a planted change",
+        about: "what a log alone can show holds on a genuine log and on no changed one",
         bound: || log_alone::BOUND.into(),
         looks: || Looks {
             at_logs: log_alone::invariants().map(|invariant| invariant.name).collect(),

@@ -31,7 +31,7 @@ pub struct Promise {
 const BESIDE: [(&str, &str, &str); 3] = [
     (
         "decisions_as_recorded",
-        "answers, refusals, records and reports are those of the bus that was observed, to the byte",
+        "answers, refusals, records and reports are those of the bus that was observed",
         vectors::CHANGED,
     ),
     (

@@ -385,6 +385,37 @@ mod tests {
     }
 
     #[test]
+    fn arrays_and_objects_are_written_with_commas_between_and_nowhere_else() {
+        let items: Vec<Json> = vec![1_u64.into(), Json::Null, true.into()];
+        assert_eq!(written(&Json::Array(items.clone())), "[1,null,true]");
+        assert_eq!(written(&Json::Array(items[..1].to_vec())), "[1]");
+        assert_eq!(written(&Json::Array(Vec::new())), "[]");
+        let object = Object::new().with("a", 1).with("b", Object::new());
+        assert_eq!(written(&object.into()), r#"{"a":1,"b":{}}"#);
+    }
+
+    #[test]
+    fn an_object_counts_its_keys() {
+        let none = Object::new();
+        assert_eq!((none.len(), none.is_empty()), (0, true));
+        let two = none.with("a", 1).with("b", 2).with("a", 3);
+        assert_eq!((two.len(), two.is_empty()), (2, false));
+    }
+
+    #[test]
+    fn numbers_that_are_equal_hash_alike_and_others_do_not() {
+        use std::hash::DefaultHasher;
+        let hash = |literal: &str| {
+            let mut hasher = DefaultHasher::new();
+            Number(literal.into()).hash(&mut hasher);
+            hasher.finish()
+        };
+        assert_eq!(hash("1"), hash("1.0e0"));
+        assert_eq!(hash("0"), hash("-0"));
+        assert_ne!(hash("1"), hash("2"));
+    }
+
+    #[test]
     fn numbers_are_written_as_they_were_read_and_compare_by_value() {
         let number = Number::from_literal;
         for (one, other) in [("1", "1.0"), ("-0", "0"), ("1e2", "100"), ("1e999", "2e999")] {

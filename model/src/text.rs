@@ -273,6 +273,16 @@ mod tests {
     }
 
     #[test]
+    fn a_text_is_shown_and_lent_as_what_it_holds() {
+        let text = Text::from("caf\u{e9} \"x\"");
+        assert_eq!(text.as_str(), Some("caf\u{e9} \"x\""));
+        assert_eq!(format!("{text} {text:?}"), "caf\u{e9} \"x\" \"caf\u{e9} \\\"x\\\"\"");
+        let mut lone = text;
+        lone.push(CodePoint::Surrogate(0xD800));
+        assert_eq!(lone.as_str(), None);
+    }
+
+    #[test]
     fn trim_is_that_of_ecmascript_and_not_of_rust() {
         for (text, trimmed) in [
             ("\u{FEFF}a\u{FEFF}", "a"),

@@ -1,5 +1,5 @@
-//! What the vector tests and the gate share: where the folder is, a reader of JSON that loses nothing, and
-//! masks.
+//! What the vector tests and the gate share: where the folder is, a reader of JSON that loses
+//! nothing, and masks.
 //!
 //! The folder is the one that `GAIA_BUS_VECTORS` names, else the copy in `tests/vectors`. A file
 //! that is not there is skipped with a word on stderr; a folder with none of the files fails.

@@ -646,6 +646,37 @@ fn brief(tree: &Tree) -> String {
     }
 }
 
+/// What has to have happened between the calls.
+const TRANSITIONS: [&str; 27] = [
+    "call",
+    "show",
+    "restart",
+    "time passes",
+    "clock goes back",
+    "damage",
+    "person",
+    "foreign append, Plain",
+    "foreign append, Spaced",
+    "foreign append, Escaped",
+    "foreign append, CarriageReturn",
+    "foreign append that does not fold",
+    "rewritten history, Emptied",
+    "rewritten history, OlderCopy",
+    "rewritten history, OtherBytesSameLength",
+    "rewritten history, OtherRecordsMoreOfThem",
+    "rewritten history, Removed",
+    "planted lock, Garbage",
+    "planted lock, LongDead",
+    "planted lock, NoRecord",
+    "planted lock, OlderBuild",
+    "planted lock, OtherHost",
+    "planted in the lock's place, Fifo",
+    "planted in the lock's place, File",
+    "planted in the lock's place, Symlink",
+    "planted in the log's place, Directory",
+    "planted in the log's place, Symlink",
+];
+
 /// What a run must have met for its silence to mean something.
 #[must_use]
 pub fn not_met(coverage: &Coverage) -> Vec<String> {
@@ -663,6 +694,7 @@ pub fn not_met(coverage: &Coverage) -> Vec<String> {
         .chain(others)
         .chain(failures)
         .chain(outcomes)
+        .chain(TRANSITIONS.map(|name| ("transition", name.to_owned())))
         .filter(|wanted| !coverage.contains_key(wanted))
         .map(|(kind, name)| format!("{kind} {name}"))
         .collect()
