@@ -312,6 +312,31 @@ fn a_record_tells_its_type_and_a_line_its_digest() {
 }
 
 #[test]
+fn a_value_tells_null_from_others_and_strings_compare_by_what_they_hold() {
+    let line = concat!(
+        r#"{"type":"a","n":null,"s":"caf\u00e9","t":"caf"#,
+        "\u{e9}",
+        r#"","u":"","o":{"\u006b":[1]}}"#,
+        "\n"
+    );
+    let mut seen = 0;
+    let mut visit = |record: Record<'_>| {
+        seen += 1;
+        let value = |key: &str| record.get(key).unwrap();
+        assert!(value("n").is_null() && !value("s").is_null() && !value("o").is_null());
+        let text = |key: &str| value(key).as_text().unwrap();
+        assert!(text("s") == text("t") && text("s") != text("u"));
+        assert!(text("s") == *"caf\u{e9}" && text("u") != *"caf\u{e9}");
+        assert!(record.get("k").is_none() && value("o").get("k").is_some());
+        let shown = format!("{:?}", value("o"));
+        assert!(shown.contains('k') && shown.contains('1'), "{shown}");
+        Ok::<(), ()>(())
+    };
+    Scanner::new().feed(line.as_bytes(), &mut visit).unwrap();
+    assert_eq!(seen, 1);
+}
+
+#[test]
 fn a_line_may_have_256_mib() {
     assert_eq!(LINE_BYTES_MAX, 256 * 1024 * 1024);
 }

@@ -195,37 +195,28 @@ fn small() -> Vec<Run> {
 
 /// Those of the gate besides.
 fn large() -> Vec<Run> {
-    let no_io = Budget { io_errors: 0, short_writes: 0, ..ONE_OF_EACH };
-    let no_power = Budget { power_cuts: 0, ..ONE_OF_EACH };
-    let without_io = [COMMIT, TIME_OUT, TORN, TAKEN_BACK, SURVIVES, LOST, OUTLIVES, REPAIRED];
-    let without_power = [COMMIT, TIME_OUT, TAKEN_BACK, UNCONFIRMED, OUTLIVES, MARKED, REPAIRED];
     vec![
         run("2 processes, 2 commits each", Setup::new(commits(2, 2), ONE_OF_EACH), 200_919, &USUAL),
         run("4 processes", Setup::new(commits(4, 1), ONE_OF_EACH), 1_076_976, &USUAL),
-        run("3 processes, 2 commits each", Setup::new(commits(3, 2), no_io), 845_213, &without_io),
         run(
-            "3 processes, 2 commits each, no power cut",
-            Setup::new(commits(3, 2), no_power),
-            2_303_058,
-            &without_power,
-        ),
-    ]
-}
-
-/// Those with `--full` besides: gigabytes.
-fn full() -> Vec<Run> {
-    vec![
-        run(
-            "3 processes, 2 commits each, one of each",
+            "3 processes, 2 commits each",
             Setup::new(commits(3, 2), ONE_OF_EACH),
             8_667_752,
             &USUAL,
         ),
+    ]
+}
+
+/// Those with `--full` besides.
+fn full() -> Vec<Run> {
+    let twice = Budget { crashes: 2, sync_failures: 2, power_cuts: 2, repairs: 2, ..Budget::NONE };
+    vec![
         run(
             "4 processes, new directory",
             Setup::new(commits(4, 1), ONE_OF_EACH).fresh(),
             1_327_270,
             &USUAL,
         ),
+        run("3 processes, two of each of four faults", Setup::new(commits(3, 1), twice), 0, &[]),
     ]
 }

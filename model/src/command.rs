@@ -110,3 +110,19 @@ impl Default for Limits {
         Limits { text_bytes_max: 1_048_576 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verb_is_shown_by_its_wire_name_and_found_by_it() {
+        for verb in Verb::ALL {
+            assert_eq!(verb.to_string(), verb.name());
+            assert_eq!(Verb::from_name(verb.name()), Some(verb));
+        }
+        let names: Vec<&str> = Verb::ALL.iter().map(|verb| verb.name()).collect();
+        assert_eq!(names, ["register", "send", "inbox", "ack", "heartbeat", "handoff"]);
+        assert_eq!(Verb::from_name("approve"), None);
+    }
+}

@@ -151,6 +151,20 @@ mod tests {
     }
 
     #[test]
+    fn every_kind_has_a_sentence_of_its_own() {
+        let expected = [
+            (FindingKind::UnmintedActorRef, "an actor bears a ref"),
+            (FindingKind::UnmintedMessageParty, "a message names a party"),
+            (FindingKind::UnmintedAckActor, "a message was acknowledged by an actor"),
+            (FindingKind::UnmintedHandoffParty, "a handoff names a party"),
+            (FindingKind::UnmintedInboxOwner, "an inbox belongs to an actor"),
+        ];
+        for (kind, words) in expected {
+            assert_eq!(kind.sentence(), format!("{words} that this bus never minted"));
+        }
+    }
+
+    #[test]
     fn every_kind_is_found_in_order_with_its_subject_and_duplicates_kept() {
         let found = findings(
             |actor_ref| *actor_ref == "act-0001",

@@ -56,3 +56,13 @@ pub const SNAPSHOT_TEXT_UNITS_MAX: usize = 96;
 
 /// The largest inbox answer, in bytes of its pending messages; one message is always shown.
 pub const INBOX_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inbox_answer_has_at_most_4_mib() {
+        assert_eq!(INBOX_BYTES_MAX, 4_194_304);
+    }
+}
