@@ -19,7 +19,7 @@ use crate::runs::Reach;
 /// How far the gate looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Options {
-    /// The larger explorations, which take minutes and gigabytes more.
+    /// More explorations.
     pub full: bool,
     /// Only the checks that are [simulated](Check::is_simulated), as far as the test suite goes.
     pub simulated: bool,

@@ -27,7 +27,7 @@ enum Command {
         /// Write the table to this file too.
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
-        /// Explore further: minutes and gigabytes more.
+        /// Explore further: half a minute more.
         #[arg(long)]
         full: bool,
         /// Only what takes seconds and needs no process, file system or privilege.

@@ -53,10 +53,10 @@ fn run(name: &'static str, setup: Setup, states: usize, sights: &[&'static str])
 pub enum Reach {
     /// What the test suite explores: seconds.
     Test,
-    /// What the gate explores: minutes.
+    /// What the gate explores: two minutes, and 1.5 GB.
     #[default]
     Gate,
-    /// More, where time and memory do not matter.
+    /// More.
     Full,
 }
 
@@ -193,7 +193,7 @@ fn small() -> Vec<Run> {
     ]
 }
 
-/// Those of the gate besides.
+/// Those of the gate besides. The last holds 8.7 million states in 1.5 GB.
 fn large() -> Vec<Run> {
     vec![
         run("2 processes, 2 commits each", Setup::new(commits(2, 2), ONE_OF_EACH), 200_919, &USUAL),
@@ -209,14 +209,10 @@ fn large() -> Vec<Run> {
 
 /// Those with `--full` besides.
 fn full() -> Vec<Run> {
-    let twice = Budget { crashes: 2, sync_failures: 2, power_cuts: 2, repairs: 2, ..Budget::NONE };
-    vec![
-        run(
-            "4 processes, new directory",
-            Setup::new(commits(4, 1), ONE_OF_EACH).fresh(),
-            1_327_270,
-            &USUAL,
-        ),
-        run("3 processes, two of each of four faults", Setup::new(commits(3, 1), twice), 0, &[]),
-    ]
+    vec![run(
+        "4 processes, new directory",
+        Setup::new(commits(4, 1), ONE_OF_EACH).fresh(),
+        1_327_270,
+        &USUAL,
+    )]
 }
