@@ -20,6 +20,7 @@
 //! illegal.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
 use std::ops::RangeInclusive;
 
 use gaia_bus_model::command::{Command, Limits, Verb};
@@ -112,76 +113,165 @@ pub struct Tally {
     pub failed_closed: u64,
 }
 
+/// Why no order explains a history. A checker's controls look at which of these it is: to be
+/// refused for another reason is not to be found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unexplained {
+    /// A record, counted from 0, is what nobody was answered who is not in front of it.
+    Record {
+        /// Which.
+        place: usize,
+        /// It, as a line.
+        record: String,
+    },
+    /// A record is what somebody was answered, but real time forbids that it stands here.
+    OutOfTime {
+        /// Which, counted from 0.
+        place: usize,
+        /// Whose it is.
+        command: String,
+    },
+    /// A command was answered and is not in the log.
+    Missing {
+        /// Which.
+        command: String,
+    },
+    /// A record does not fold.
+    Unfoldable {
+        /// Which, counted from 0.
+        place: usize,
+        /// What it lacks.
+        why: String,
+    },
+}
+
+impl fmt::Display for Unexplained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unexplained::Record { place, record } => {
+                write!(
+                    f,
+                    "record {} is no answer to anybody who can still come: {record}",
+                    place + 1
+                )
+            }
+            Unexplained::OutOfTime { place, command } => write!(
+                f,
+                "record {} is out of the order of real time: it is of {command}, which was asked \
+                 after, or had returned before, another that stands on the other side of it",
+                place + 1
+            ),
+            Unexplained::Missing { command } => {
+                write!(f, "{command} was answered and is not in the log")
+            }
+            Unexplained::Unfoldable { place, why } => {
+                write!(f, "record {} does not fold: {why}", place + 1)
+            }
+        }
+    }
+}
+
 /// Judges a history by its log.
 ///
 /// # Errors
 ///
 /// Why no order explains it.
-///
-/// # Panics
-///
-/// When the log does not fold.
-pub fn judge(log: &[Object], history: &[Operation]) -> Result<Tally, String> {
+pub fn judge(log: &[Object], history: &[Operation]) -> Result<Tally, Unexplained> {
     let queues = queues(history);
     let mut state = State::default();
     let mut reached: BTreeMap<usize, Ways> = BTreeMap::new();
     reached.entry(0).or_default().insert(vec![0; queues.len()], Way::default());
-    let mut late = None;
     for (place, record) in log.iter().enumerate() {
         let ways = reached.remove(&place).unwrap_or_default();
-        let mut explained = HashMap::new();
-        for (taken, way) in &ways {
-            let closing = closing(history, &queues, taken);
-            for (queue, waiting) in queues.iter().enumerate() {
-                for (skipped, at) in next(history, &waiting[taken[queue]..]) {
-                    if history[at].invoked > closing {
-                        continue;
-                    }
-                    let lengths = explained
-                        .entry(at)
-                        .or_insert_with(|| history[at].explains(&state, &log[place..]));
-                    let Some(way) = way.with(&history[at]) else {
-                        late = late.or((!lengths.is_empty()).then_some((place, at)));
-                        continue;
-                    };
-                    let mut taken = taken.clone();
-                    taken[queue] += skipped + 1;
-                    for length in lengths.clone() {
-                        let ways = reached.entry(place + length).or_default();
-                        let known = ways.entry(taken.clone()).or_insert(way);
-                        // The earliest leaves the most room for what follows.
-                        *known = if way.now < known.now { way } else { *known };
-                    }
-                }
-            }
+        let here = Place { history, queues: &queues, state: &state, log: &log[place..] };
+        for (length, taken, way) in here.steps(&ways) {
+            let known = reached.entry(place + length).or_default().entry(taken).or_insert(way);
+            // The earliest leaves the most room for what follows.
+            *known = if way.now < known.now { way } else { *known };
         }
         if reached.is_empty() {
-            return Err(match late {
-                Some((place, at)) => format!(
-                    "record {}: {} had returned before one in front of it was asked",
-                    place + 1,
-                    history[at].told()
-                ),
-                None => unexplained(log, place),
-            });
+            return Err(here.why_none(place, &ways));
         }
-        let applied = state.apply(record);
-        applied.unwrap_or_else(|why| panic!("record {} does not fold: {why}", place + 1));
+        state
+            .apply(record)
+            .map_err(|why| Unexplained::Unfoldable { place, why: why.to_string() })?;
     }
-    let ends = reached.remove(&log.len()).unwrap_or_default();
+    conclude(history, &queues, &reached.remove(&log.len()).unwrap_or_default())
+}
+
+/// Behind the last record: nobody who was answered may be left over.
+fn conclude(
+    history: &[Operation],
+    queues: &[Vec<usize>],
+    ends: &Ways,
+) -> Result<Tally, Unexplained> {
     let left_of = |taken: &[usize]| {
         let left = queues.iter().zip(taken).flat_map(|(queue, taken)| &queue[*taken..]);
         left.copied().find(|at| history[*at].outcome != Outcome::Unknown)
     };
     let mut missing = None;
-    for (taken, way) in &ends {
+    for (taken, way) in ends {
         match left_of(taken) {
             None => return Ok(tally(history, way)),
             Some(at) => missing = Some(at),
         }
     }
-    let missing = missing.map_or_else(|| "a command".into(), |at| history[at].told());
-    Err(format!("{missing} was answered and is not in the log"))
+    let command = missing.map_or_else(|| "a command".into(), |at| history[at].told());
+    Err(Unexplained::Missing { command })
+}
+
+/// A place in the log, and what is known there.
+struct Place<'a> {
+    history: &'a [Operation],
+    queues: &'a [Vec<usize>],
+    /// The state in front of it.
+    state: &'a State,
+    /// The records from it on.
+    log: &'a [Object],
+}
+
+impl Place<'_> {
+    /// Every way on: over how many records, with how many of each queue taken.
+    fn steps(&self, ways: &Ways) -> Vec<(usize, Vec<usize>, Way)> {
+        let mut explained = HashMap::new();
+        let mut steps = Vec::new();
+        for (taken, way) in ways {
+            let closing = closing(self.history, self.queues, taken);
+            for (queue, waiting) in self.queues.iter().enumerate() {
+                for (skipped, at) in next(self.history, &waiting[taken[queue]..]) {
+                    let operation = &self.history[at];
+                    let Some(way) = way.with(operation).filter(|_| operation.invoked <= closing)
+                    else {
+                        continue;
+                    };
+                    let lengths = explained
+                        .entry(at)
+                        .or_insert_with(|| operation.explains(self.state, self.log));
+                    let mut taken = taken.clone();
+                    taken[queue] += skipped + 1;
+                    steps.extend(lengths.clone().map(|length| (length, taken.clone(), way)));
+                }
+            }
+        }
+        steps
+    }
+
+    /// Why there is no way on: whether anybody who is left would explain it at another time.
+    fn why_none(&self, place: usize, ways: &Ways) -> Unexplained {
+        let left: BTreeSet<usize> = ways
+            .keys()
+            .flat_map(|taken| self.queues.iter().zip(taken))
+            .flat_map(|(queue, taken)| queue[*taken..].iter().copied())
+            .collect();
+        let explains = |at: &usize| !self.history[*at].explains(self.state, self.log).is_empty();
+        match left.into_iter().find(explains) {
+            Some(at) => Unexplained::OutOfTime { place, command: self.history[at].told() },
+            None => {
+                let record = self.log.first().map(shown).unwrap_or_default();
+                Unexplained::Record { place, record }
+            }
+        }
+    }
 }
 
 /// The ways in which the log up to a place can be explained: by how many of each queue are taken.
@@ -248,11 +338,6 @@ fn next(history: &[Operation], waiting: &[usize]) -> Vec<(usize, usize)> {
     let unknown = waiting.iter().take_while(|at| history[**at].outcome == Outcome::Unknown);
     let candidates = unknown.count() + 1;
     waiting.iter().copied().take(candidates).enumerate().collect()
-}
-
-fn unexplained(log: &[Object], place: usize) -> String {
-    let record = shown(&log[place]);
-    format!("record {} is no answer to anybody who can still come: {record}", place + 1)
 }
 
 fn shown(object: &Object) -> String {
@@ -462,7 +547,7 @@ pub fn cross_check(histories: u64) -> Report {
         draft.case(if judged.is_ok() == is_legal {
             Ok(())
         } else {
-            let judged = judged.err().unwrap_or_else(|| "it is legal".into());
+            let judged = judged.err().map_or_else(|| "it is legal".into(), |why| why.to_string());
             let records: Vec<_> = log.iter().map(shown).collect();
             Err(format!("search says {is_legal}, witness says {judged}: {records:?} {history:#?}"))
         });
@@ -482,7 +567,8 @@ fn folds(log: &[Object]) -> bool {
 
 type Blinder = fn(&mut Vec<Object>, &mut [Operation]);
 
-/// A judge that does not see the order of real time, answers, or missing records.
+/// A judge that does not see the order of real time, one that does not see answers, and one that
+/// takes what failed closed for what may have been written.
 const BLIND: [(&str, Blinder); 3] = [
     ("a judge that is blind to real time", |_, history| {
         for operation in history {
@@ -550,5 +636,41 @@ mod tests {
             assert_eq!(judge(log, &history).is_ok(), legal, "{operation:?}");
             assert_eq!(search(log, &history), legal, "{operation:?}");
         }
+    }
+
+    #[test]
+    fn what_no_order_explains_is_told_apart() {
+        let ask = |name: &str| Object::new().with("actorId", name);
+        let register = |process: usize, invoked: u64, outcome| Operation {
+            process,
+            invoked,
+            returned: invoked + 1,
+            verb: Verb::Register,
+            arguments: ask(if process == 0 { "p0" } else { "p1" }),
+            outcome,
+        };
+        let (mut state, mut log, mut history) = (State::default(), Vec::new(), Vec::new());
+        for (process, invoked) in [(0, 1), (1, 5)] {
+            let asked = register(process, invoked, Outcome::Unknown);
+            let decision = asked.decided(&state, &instant(1));
+            for event in decision.events {
+                state.apply(&event).unwrap();
+                log.push(event);
+            }
+            let answer = decision.answer.map_err(|refusal| refusal.code.as_str().to_owned());
+            history.push(register(process, invoked, Outcome::Answered(answer)));
+        }
+        assert!(judge(&log, &history).is_ok());
+        let is_record =
+            |why, at| matches!(why, Err(Unexplained::Record { place, .. }) if place == at);
+        assert!(is_record(judge(&log[1..], &history), 0));
+        assert!(is_record(judge(&[&log[..], &log[1..]].concat(), &history), 2));
+        assert!(matches!(judge(&log[..1], &history), Err(Unexplained::Missing { .. })));
+        let mut late = history.clone();
+        (late[0].invoked, late[0].returned) = (8, 9);
+        assert!(matches!(judge(&log, &late), Err(Unexplained::OutOfTime { place: 0, .. })));
+        // A record that cannot fold is the answer to nobody: that is a sentence, not a panic.
+        let torn = [Object::new().with("type", "actor.registered").with("at", instant(1))];
+        assert!(is_record(judge(&torn, &history), 0));
     }
 }

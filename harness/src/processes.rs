@@ -8,28 +8,34 @@
 //! a command. Each records when it asked and when it knew. Any command may be SIGKILLed while it
 //! runs, its outcome then unknown unless its answer had been written. A round ends when a lock is
 //! left behind: every process is stopped, and a person does what the doctor prints, command by
-//! command in a shell. In the end `history::judge` reads the log as the witness, and every
-//! invariant of the model must hold.
+//! command in a shell. Some messages bear an idempotency key, and are sent again: also by the next
+//! process of a worker whose last was killed while it sent one. In the end every invariant of the
+//! model must hold, of a log that has records of every type, and `history::judge` reads the log as
+//! the witness. A process that nobody killed must answer.
 //!
 //! Cannot see. Power loss (`crash_real`), and interleavings that this machine's scheduler never
 //! makes (`explore`, `interleave`).
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use gaia_bus::log::read_value;
 use gaia_bus::settings::Paths;
 use gaia_bus_model::command::Verb;
+use gaia_bus_model::event::RecordType;
+use gaia_bus_model::invariant::ALWAYS;
 use gaia_bus_model::json::{Json, Object};
 
 use crate::chance::Chance;
 use crate::conform::place;
-use crate::history::{Operation, Outcome, Tally, judge};
-use crate::program::{Program, holds, records};
+use crate::history::{Operation, Outcome, Tally, Unexplained, judge};
+use crate::program::{
+    Program, argv, holds, judged, object, records, strace_is_missing, told_by, types,
+};
 use crate::report::{Draft, Report};
 
 /// How much is tried.
@@ -63,6 +69,9 @@ const KILL_ONE_IN: usize = 8;
 const COMMANDS_TIMES_MAX: u64 = 10;
 /// A round ends after so many commands of each worker in any case, so that a person gets a look.
 const ROUND_COMMANDS_MAX: usize = 60;
+/// The actors that a worker writes to were registered at most so long before its own, or are not
+/// registered yet: they are alive, so that they read and acknowledge.
+const NEIGHBOURS: usize = 8;
 
 /// Runs workers on one directory and judges what they were told. `executable` is this crate's own,
 /// or the product's.
@@ -73,70 +82,88 @@ const ROUND_COMMANDS_MAX: usize = 60;
 #[must_use]
 pub fn check(size: Size, executable: &Path) -> Report {
     let mut draft = Draft::new("many-processes", size.bound());
+    if let Some(reason) = strace_is_missing() {
+        // The control that only real processes can show takes it; without that the row is not run.
+        return draft.skip(reason);
+    }
     let program = Program::of(executable);
     let (under, file_system) = place();
     let root = tempfile::tempdir_in(&under).expect("a directory for the run");
     draft.note(format!("on {} ({file_system})", under.display()));
     let data_dir = root.path().join("data");
     let mut field = Field::new(&program, &data_dir, 11);
-    let mut repairs = 0;
-    // What is random may take longer to be met; what is never met is no proof.
-    while field.asked() < size.commands
-        || (field.asked() < size.commands * COMMANDS_TIMES_MAX
-            && (repairs == 0 || !field.met_both(&data_dir)))
-    {
-        field.round(size.workers);
-        match program.follow_doctor(&data_dir) {
-            Ok(commands) => repairs += u64::from(!commands.is_empty()),
-            Err(sentence) => {
-                draft.violation(sentence);
-                break;
-            }
-        }
-    }
-    let log = match records(&data_dir) {
-        Ok(log) => log,
-        Err(sentence) => {
-            draft.violation(sentence);
-            return draft.finish();
-        }
-    };
-    let history = field.history();
+    let met = field.play(size);
     draft.cases(field.asked());
-    match judge(&log, &history).and_then(|tally| holds(&log).map(|()| tally)) {
-        Ok(tally) => {
-            draft.note(told(tally, log.len(), repairs));
-            if tally.unknown_in == 0 || tally.unknown_out == 0 || repairs == 0 {
-                draft.violation("no killed command was in the log, or none out, or no lock left");
+    match met {
+        Ok(met) => {
+            draft.note(met.told());
+            if let Some(missing) = met.missing() {
+                draft.violation(format!("never met: {missing}"));
+            }
+            for (name, is_found) in spoiled(&met.log, &field.history()) {
+                draft.control(name, is_found);
             }
         }
         Err(sentence) => draft.violation(sentence),
     }
-    for (name, found) in spoiled(&log, &history) {
-        draft.control(name, found);
-    }
-    if let Some(found) = careless(&program) {
-        draft.control("a person removes a live lock", found);
-    } else {
-        draft.note("without strace the control of a person who removes a live lock is left out");
+    match careless(&program) {
+        Ok(is_found) => draft.control("a person removes a live lock", is_found),
+        Err(sentence) => {
+            draft.note(sentence);
+            draft.control("a person removes a live lock", false);
+        }
     }
     draft.finish()
 }
 
-fn told(tally: Tally, records: usize, repairs: u64) -> String {
-    let Tally { answered, unknown_in, unknown_out, failed_closed } = tally;
-    format!(
-        "{records} records; {answered} answered, {unknown_in} killed and in the log, {unknown_out} \
-         killed and not, {failed_closed} failed closed, {repairs} repairs by the \
-         doctor's steps"
-    )
+/// What a sound run has met.
+struct Met {
+    log: Vec<Object>,
+    tally: Tally,
+    repairs: u64,
+    types: BTreeSet<RecordType>,
 }
 
-/// What must not pass as a history of this log.
+impl Met {
+    fn told(&self) -> String {
+        let Tally { answered, unknown_in, unknown_out, failed_closed } = self.tally;
+        let repeats =
+            self.log.iter().filter(|it| RecordType::of(it) == Some(RecordType::MessageRepeated));
+        format!(
+            "{} records, {} repeats among them; {answered} answered, {unknown_in} killed and in \
+             the log, {unknown_out} killed and not, {failed_closed} failed closed, {} repairs by \
+             the doctor's steps",
+            self.log.len(),
+            repeats.count(),
+            self.repairs
+        )
+    }
+
+    /// What was not met, without which the run is no proof.
+    fn missing(&self) -> Option<String> {
+        let judged = judged(&self.types);
+        let vacuous = ALWAYS.iter().find(|invariant| !judged.contains(&invariant.name));
+        let types = RecordType::ALL.iter().find(|it| !self.types.contains(it));
+        match (self.tally, vacuous, types) {
+            (Tally { unknown_in: 0, .. }, _, _) => Some("a killed command in the log".into()),
+            (Tally { unknown_out: 0, .. }, _, _) => Some("a killed command not in the log".into()),
+            _ if self.repairs == 0 => Some("a lock that was left".into()),
+            (_, Some(invariant), _) => Some(format!("what {} is about", invariant.name)),
+            (_, None, Some(record_type)) => Some(format!("a record {}", record_type.name())),
+            (_, None, None) => None,
+        }
+    }
+}
+
+/// What must not pass as a history of this log, and whether it was found for what it is.
 fn spoiled(log: &[Object], history: &[Operation]) -> Vec<(&'static str, bool)> {
-    let found = |log: &[Object], history: &[Operation]| judge(log, history).is_err();
     let answered = |operation: &Operation| matches!(operation.outcome, Outcome::Answered(Ok(_)));
-    let middle = log.len() / 2;
+    let is_record = |judged: Result<Tally, Unexplained>, from: usize| matches!(judged, Err(Unexplained::Record { place, .. }) if place >= from);
+    // Of a registration in the middle everybody later knows that it was there.
+    let is_registered =
+        |record: &Object| RecordType::of(record) == Some(RecordType::ActorRegistered);
+    let registered: Vec<_> = (0..log.len()).filter(|at| is_registered(&log[*at])).collect();
+    let middle = registered.get(registered.len() / 2).copied().unwrap_or_default();
     let lost = [&log[..middle], &log[middle + 1..]].concat();
     let twice = [&log[..=middle], &log[middle..]].concat();
     let mut lied = history.to_vec();
@@ -153,28 +180,38 @@ fn spoiled(log: &[Object], history: &[Operation]) -> Vec<(&'static str, bool)> {
     {
         (operation.invoked, operation.returned) = (u64::MAX - 1, u64::MAX);
     }
+    let is_late = matches!(judge(log, &early), Err(Unexplained::OutOfTime { .. }));
     vec![
-        ("a record is lost", found(&lost, history)),
-        ("a record is there twice", found(&twice, history)),
-        ("an answer is another", found(log, &lied)),
-        ("a call that failed closed wrote", found(log, &unfailed)),
-        ("a command stands before one that had returned", found(log, &early)),
+        ("a record is lost", is_record(judge(&lost, history), middle)),
+        ("a record is there twice", is_record(judge(&twice, history), middle + 1)),
+        ("an answer is another", is_record(judge(log, &lied), 0)),
+        ("a call that failed closed wrote", is_record(judge(log, &unfailed), 0)),
+        ("a command stands before one that had returned", is_late),
     ]
 }
 
+/// How long the control's victim stands still, in microseconds: a busy machine may need longer.
+const STOPS_US: [u64; 3] = [200_000, 1_000_000, 4_000_000];
+
 /// The negative control that only real processes can show: one stands still between its last look
 /// at the log and its write, a person removes its live lock, and another writes. Both are answered,
-/// and no order explains it. Nothing when strace is not there to make it stand still.
-fn careless(program: &Program) -> Option<bool> {
-    let strace = Command::new("strace").arg("-V").output();
-    if !strace.is_ok_and(|done| done.status.success()) {
-        return None;
+/// and no order explains it: they are told the same place.
+fn careless(program: &Program) -> Result<bool, String> {
+    for stop_us in STOPS_US {
+        let (log, history) = careless_once(program, stop_us)?;
+        let is_answered =
+            |operation: &Operation| matches!(operation.outcome, Outcome::Answered(Ok(_)));
+        if history.iter().all(is_answered) {
+            // The first record is the first actor's, the next two both mean to be the second.
+            let judged = judge(&log, &history);
+            return Ok(matches!(judged, Err(Unexplained::Record { place: 2, .. })));
+        }
     }
-    // A busy machine may need a longer stop.
-    Some([200_000, 1_000_000, 4_000_000].into_iter().any(|stop_us| careless_once(program, stop_us)))
+    Err("nobody stood still for long enough".into())
 }
 
-fn careless_once(program: &Program, stop_us: u64) -> bool {
+/// The log and what everybody was told.
+fn careless_once(program: &Program, stop_us: u64) -> Result<(Vec<Object>, Vec<Operation>), String> {
     let (under, _) = place();
     let root = tempfile::tempdir_in(&under).expect("a directory for the control");
     let data_dir = root.path().join("data");
@@ -188,19 +225,10 @@ fn careless_once(program: &Program, stop_us: u64) -> bool {
         arguments: asked(process),
         outcome,
     };
-    let first = field.run(Verb::Register, &asked(0), None);
+    let first = field.run(Verb::Register, &asked(0), None)?;
     let mut history = vec![told(0, 0, first)];
     let invoked = field.now();
-    let mut slow = Command::new("strace");
-    program.at_home(&mut slow, &data_dir, LOCK_TIMEOUT_MS);
-    // The second write is the append, behind the owner record.
-    slow.args(["-qq", "-o", "/dev/null", "-e"])
-        .arg(format!("inject=write:delay_enter={stop_us}:when=2"))
-        .arg(program.path())
-        .args(["register", "--actorId=p1"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    let mut slow = slow.spawn().expect("starting strace");
+    let mut slow = standing_still(program, &data_dir, stop_us);
     let paths = Paths::of(&data_dir);
     while !paths.owner().exists() && slow.try_wait().expect("asking for strace").is_none() {
         std::thread::yield_now();
@@ -209,12 +237,24 @@ fn careless_once(program: &Program, stop_us: u64) -> bool {
     let _ = std::fs::remove_dir_all(&paths.lock);
     let between = field.now();
     let quick = field.run(Verb::Register, &asked(2), None);
-    history.push(told(2, between, quick));
     let done = slow.wait_with_output().expect("strace ends");
-    history.push(told(1, invoked, told_by_or_unknown(&done.stdout)));
-    let answered = history.iter().all(|it| matches!(it.outcome, Outcome::Answered(Ok(_))));
-    let log = records(&data_dir).unwrap_or_default();
-    answered && judge(&log, &history).is_err()
+    history.push(told(2, between, quick?));
+    history.push(told(1, invoked, whole(&done.stdout)?.unwrap_or(Outcome::Unknown)));
+    Ok((records(&data_dir)?, history))
+}
+
+/// A registration that waits in front of its append.
+fn standing_still(program: &Program, data_dir: &Path, stop_us: u64) -> Child {
+    let mut slow = Command::new("strace");
+    program.at_home(&mut slow, data_dir, LOCK_TIMEOUT_MS);
+    // The second write is the append, behind the owner record.
+    slow.args(["-qq", "-o", "/dev/null", "-e"])
+        .arg(format!("inject=write:delay_enter={stop_us}:when=2"))
+        .arg(program.path())
+        .args(["register", "--actorId=p1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    slow.spawn().expect("starting strace")
 }
 
 /// One directory, and what all who used it were told.
@@ -225,6 +265,8 @@ struct Field<'a> {
     /// Nobody shares a process number, so that no two commands can be mistaken for one another.
     processes: AtomicU64,
     history: Mutex<Vec<Operation>>,
+    /// What no bus may do, whatever happens around it.
+    complaints: Mutex<Vec<String>>,
     /// Whether a lock was left behind: everybody stops.
     over: AtomicBool,
     chance: Chance,
@@ -238,6 +280,7 @@ impl<'a> Field<'a> {
             begun: Instant::now(),
             processes: AtomicU64::new(0),
             history: Mutex::new(Vec::new()),
+            complaints: Mutex::new(Vec::new()),
             over: AtomicBool::new(false),
             chance: Chance::new(seed),
         }
@@ -255,15 +298,42 @@ impl<'a> Field<'a> {
         std::fs::metadata(Paths::of(self.data_dir).log).map_or(0, |found| found.len())
     }
 
-    /// Whether the records of a killed command are in the log, and those of another are not.
-    fn met_both(&self, data_dir: &Path) -> bool {
-        let log = records(data_dir).unwrap_or_default();
-        judge(&log, &self.history())
-            .is_ok_and(|tally| tally.unknown_in > 0 && tally.unknown_out > 0)
+    fn lock(&self) -> MutexGuard<'_, Vec<Operation>> {
+        self.history.lock().expect("no worker panicked")
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Operation>> {
-        self.history.lock().expect("no worker panicked")
+    fn complain(&self, sentence: String) {
+        self.complaints.lock().expect("no worker panicked").push(sentence);
+        self.over.store(true, Ordering::SeqCst);
+    }
+
+    /// Rounds and repairs until enough was asked and everything was met. What is random may take
+    /// longer to be met; what is never met is no proof.
+    fn play(&mut self, size: Size) -> Result<Met, String> {
+        let mut repairs = 0;
+        loop {
+            self.round(size.workers);
+            if let Some(sentence) = self.complaints.lock().expect("no worker panicked").pop() {
+                return Err(sentence);
+            }
+            repairs += u64::from(!self.program.follow_doctor(self.data_dir)?.is_empty());
+            if self.asked() < size.commands {
+                continue;
+            }
+            let met = self.met(repairs)?;
+            if met.missing().is_none() || self.asked() >= size.commands * COMMANDS_TIMES_MAX {
+                return Ok(met);
+            }
+        }
+    }
+
+    /// Judges what there is so far.
+    fn met(&self, repairs: u64) -> Result<Met, String> {
+        let log = records(self.data_dir)?;
+        holds(&log)?;
+        let tally = judge(&log, &self.history()).map_err(|why| why.to_string())?;
+        let types = types(&log);
+        Ok(Met { log, tally, repairs, types })
     }
 
     fn now(&self) -> u64 {
@@ -290,23 +360,27 @@ impl<'a> Field<'a> {
     /// One worker. Without a server, each command is a process of its own.
     fn work(&self, mut chance: Chance, mut server: Option<Server>) {
         let mut process = self.new_process();
-        let mut me: Option<String> = None;
+        let mut mind = Mind::default();
         for turn in 0..ROUND_COMMANDS_MAX {
             if self.over.load(Ordering::SeqCst) {
                 break;
             }
-            let (verb, arguments) = ask(&mut chance, process, turn, me.as_deref());
+            let (verb, arguments) = mind.ask(&mut chance, process, turn);
             let kill =
                 chance.one_in(KILL_ONE_IN).then(|| Kill::draw(&mut chance, self.log_bytes()));
             let invoked = self.now();
-            let outcome = match &mut server {
+            let told = match &mut server {
                 Some(server) => server.ask(verb, &arguments, kill, self),
                 None => self.run(verb, &arguments, kill),
             };
             let returned = self.now();
-            if let (Verb::Register, Outcome::Answered(Ok(answer))) = (verb, &outcome) {
-                me = answer.get_text("ref").map(ToString::to_string);
-            }
+            let outcome = match told {
+                Ok(outcome) => outcome,
+                Err(sentence) => {
+                    return self.complain(format!("{verb}, process {process}: {sentence}"));
+                }
+            };
+            mind.learn(verb, &outcome);
             let failed = outcome == Outcome::FailedClosed;
             let is_over = outcome == Outcome::Unknown || kill.is_some();
             let operation = Operation { process, invoked, returned, verb, arguments, outcome };
@@ -316,7 +390,8 @@ impl<'a> Field<'a> {
                 self.over.store(true, Ordering::SeqCst);
             }
             if is_over {
-                (process, me) = (self.new_process(), None);
+                process = self.new_process();
+                mind.die();
                 if server.is_some() {
                     server = Some(Server::start(self));
                 }
@@ -329,22 +404,9 @@ impl<'a> Field<'a> {
     }
 
     /// One command as a process.
-    fn run(&self, verb: Verb, arguments: &Object, kill: Option<Kill>) -> Outcome {
+    fn run(&self, verb: Verb, arguments: &Object, kill: Option<Kill>) -> Result<Outcome, String> {
         let mut command = self.program.command(self.data_dir, LOCK_TIMEOUT_MS);
-        command.arg(verb.name());
-        for (key, value) in arguments.iter() {
-            let value = match value {
-                Json::Array(list) => list
-                    .iter()
-                    .filter_map(Json::as_text)
-                    .map(ToString::to_string)
-                    .collect::<Vec<_>>()
-                    .join(","),
-                other => other.as_text().expect("workers give texts").to_string(),
-            };
-            command.arg(format!("--{key}={value}"));
-        }
-        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        command.args(argv(verb, arguments)).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("starting the bus");
         let mut answer = Vec::new();
         if let Some(kill) = kill {
@@ -353,8 +415,12 @@ impl<'a> Field<'a> {
         }
         let mut stdout = child.stdout.take().expect("it is piped");
         stdout.read_to_end(&mut answer).expect("reading an answer");
-        child.wait().expect("the process ends");
-        told_by_or_unknown(&answer)
+        let status = child.wait().expect("the process ends");
+        match (whole(&answer)?, kill) {
+            (Some(outcome), _) => Ok(outcome),
+            (None, Some(_)) => Ok(Outcome::Unknown),
+            (None, None) => Err(format!("nobody killed it, and it does not answer: {status:?}")),
+        }
     }
 }
 
@@ -414,7 +480,7 @@ impl Server {
         arguments: &Object,
         kill: Option<Kill>,
         field: &Field<'_>,
-    ) -> Outcome {
+    ) -> Result<Outcome, String> {
         let params = Object::new().with("name", verb.name()).with("arguments", arguments.clone());
         let request = Object::new()
             .with("jsonrpc", "2.0")
@@ -423,7 +489,10 @@ impl Server {
             .with("params", params);
         let mut line = request.to_line();
         line.push(b'\n');
-        self.input.write_all(&line).expect("a live server reads");
+        // It was alive when it was last heard of, and only its own worker kills it.
+        self.input
+            .write_all(&line)
+            .map_err(|error| format!("a server that nobody killed does not read: {error}"))?;
         if let Some(kill) = kill {
             kill.wait(field);
             let _ = self.child.kill();
@@ -431,24 +500,10 @@ impl Server {
         }
         let mut answer = Vec::new();
         self.output.read_until(b'\n', &mut answer).expect("reading an answer");
-        if !answer.ends_with(b"\n") {
-            return Outcome::Unknown;
-        }
-        let answer = object(&answer);
-        let result = answer.get("result").and_then(Json::as_object).expect("a call has a result");
-        match result.get("structuredContent").and_then(Json::as_object) {
-            Some(result) => {
-                // What is said of the lock is no part of the decision.
-                let decided = result.iter().filter(|(key, _)| *key != "lockReleased");
-                let decided = decided.map(|(key, value)| (key.clone(), value.clone())).collect();
-                Outcome::Answered(Ok(decided))
-            }
-            None => {
-                let content = result.get("content").and_then(Json::as_array).unwrap_or_default();
-                let text = content.first().and_then(Json::as_object);
-                let text = text.and_then(|text| text.get_text("text")).expect("a text");
-                told_by(text.as_bytes())
-            }
+        match (answer.ends_with(b"\n"), kill) {
+            (true, _) => told_by_server(&answer),
+            (false, Some(_)) => Ok(Outcome::Unknown),
+            (false, None) => Err("a server that nobody killed does not answer".into()),
         }
     }
 }
@@ -460,51 +515,103 @@ impl Drop for Server {
     }
 }
 
-fn object(bytes: &[u8]) -> Object {
-    let value = read_value(bytes.strip_suffix(b"\n").unwrap_or(bytes)).expect("an answer is JSON");
-    value.as_object().expect("an answer is an object").clone()
+/// What a whole line tells; nothing when the line is not whole.
+fn whole(output: &[u8]) -> Result<Option<Outcome>, String> {
+    if output.ends_with(b"\n") { told_by(output).map(Some) } else { Ok(None) }
 }
 
-fn told_by_or_unknown(output: &[u8]) -> Outcome {
-    if output.ends_with(b"\n") { told_by(output) } else { Outcome::Unknown }
-}
-
-/// What the envelope says.
-fn told_by(envelope: &[u8]) -> Outcome {
-    let envelope = object(envelope);
-    let code = envelope.get_text("code").map(ToString::to_string);
-    if let Some(result) = envelope.get("result").and_then(Json::as_object) {
-        return Outcome::Answered(Ok(result.clone()));
+/// What the answer of a server tells.
+fn told_by_server(line: &[u8]) -> Result<Outcome, String> {
+    let answer = object(line)?;
+    let no_result = || format!("not the answer to a call: {}", String::from_utf8_lossy(line));
+    let result = answer.get("result").and_then(Json::as_object).ok_or_else(no_result)?;
+    if let Some(result) = result.get("structuredContent").and_then(Json::as_object) {
+        // What is said of the lock is no part of the decision.
+        let decided = result.iter().filter(|(key, _)| *key != "lockReleased");
+        let decided = decided.map(|(key, value)| (key.clone(), value.clone())).collect();
+        return Ok(Outcome::Answered(Ok(decided)));
     }
-    match (envelope.get("failClosed"), code) {
-        (Some(Json::Bool(true)), Some(code)) if code == "write-unconfirmed" => Outcome::Unknown,
-        (Some(Json::Bool(true)), _) => Outcome::FailedClosed,
-        (_, code) => Outcome::Answered(Err(code.expect("a refusal has a code"))),
-    }
+    let content = result.get("content").and_then(Json::as_array).unwrap_or_default();
+    let text = content.first().and_then(Json::as_object).and_then(|text| text.get_text("text"));
+    told_by(text.ok_or_else(no_result)?.to_string().as_bytes())
 }
 
-/// What a worker asks for: whatever it appends can be told from what others do.
-fn ask(chance: &mut Chance, process: usize, turn: usize, me: Option<&str>) -> (Verb, Object) {
-    let tag = format!("p{process}-{turn}");
-    let Some(me) = me else {
-        let name = format!("p{process}");
-        return (Verb::Register, Object::new().with("actorId", name).with("kind", tag));
-    };
-    let to = format!("act-{:04}", chance.below(40) + 1);
-    let sent = || Object::new().with("from", me).with("to", to.clone());
-    match chance.below(12) {
-        0..=4 => (Verb::Send, sent().with("text", tag)),
-        5 => {
-            let asked = vec!["report", "merge"];
-            (Verb::Send, sent().with("text", tag).with("requestedAuthority", asked))
+/// What a worker remembers from one command to the next.
+#[derive(Debug, Default)]
+struct Mind {
+    /// The actor that it is.
+    me: Option<String>,
+    /// What its inbox showed and it has not acknowledged.
+    pending: Vec<String>,
+    /// Its last message with an idempotency key. It outlives the process that sent it: to send it
+    /// again is what a key is for when nobody knows what became of it.
+    keyed: Option<(Verb, Object)>,
+}
+
+impl Mind {
+    /// What it asks for: whatever it appends can be told from what others do.
+    fn ask(&mut self, chance: &mut Chance, process: usize, turn: usize) -> (Verb, Object) {
+        if let Some(keyed) = self.keyed.as_ref().filter(|_| chance.one_in(4)) {
+            return keyed.clone();
         }
-        6 => (Verb::Handoff, sent().with("summary", tag)),
-        7 => (Verb::Heartbeat, Object::new().with("actorId", me).with("note", tag)),
-        8 | 9 => (Verb::Inbox, Object::new().with("actorId", me)),
-        _ => {
-            let id = format!("msg-{:04}", chance.below(200) + 1);
-            let ack = Object::new().with("actorId", me).with("messageId", id).with("note", tag);
-            (Verb::Ack, ack)
+        let tag = format!("p{process}-{turn}");
+        let Some(me) = &self.me else {
+            let name = format!("p{process}");
+            return (Verb::Register, Object::new().with("actorId", name).with("kind", tag));
+        };
+        let me = || me.as_str();
+        match chance.below(12) {
+            kind @ 0..=6 => self.message(chance, kind, tag),
+            7 => (Verb::Heartbeat, Object::new().with("actorId", me()).with("note", tag)),
+            8 | 9 => (Verb::Inbox, Object::new().with("actorId", me())),
+            _ => {
+                let guess = format!("msg-{:04}", chance.below(200) + 1);
+                let ack = Object::new().with("actorId", me()).with("note", tag);
+                (Verb::Ack, ack.with("messageId", self.pending.pop().unwrap_or(guess)))
+            }
         }
+    }
+
+    /// A message to a neighbour, every second one with a key.
+    fn message(&mut self, chance: &mut Chance, kind: usize, tag: String) -> (Verb, Object) {
+        let me = self.me.clone().unwrap_or_default();
+        let number = me.rsplit('-').next().and_then(|number| number.parse().ok());
+        let number: usize = number.unwrap_or(1);
+        let to = (number + 2).saturating_sub(chance.below(NEIGHBOURS)).max(1);
+        let mut sent = Object::new().with("from", me).with("to", format!("act-{to:04}"));
+        let has_key = chance.one_in(2);
+        if has_key {
+            sent = sent.with("idempotencyKey", format!("key {tag}"));
+        }
+        let asked = match kind {
+            0..=4 => (Verb::Send, sent.with("text", tag)),
+            5 => {
+                let wanted = vec!["report", "merge"];
+                (Verb::Send, sent.with("text", tag).with("requestedAuthority", wanted))
+            }
+            _ => (Verb::Handoff, sent.with("summary", tag)),
+        };
+        if has_key {
+            self.keyed = Some(asked.clone());
+        }
+        asked
+    }
+
+    fn learn(&mut self, verb: Verb, outcome: &Outcome) {
+        let Outcome::Answered(Ok(answer)) = outcome else { return };
+        match verb {
+            Verb::Register => self.me = answer.get_text("ref").map(ToString::to_string),
+            Verb::Inbox => {
+                let shown = answer.get("messages").and_then(Json::as_array).unwrap_or_default();
+                let id = |message: &Json| message.as_object()?.get_text("messageId").cloned();
+                self.pending = shown.iter().filter_map(id).map(|id| id.to_string()).collect();
+            }
+            Verb::Send | Verb::Ack | Verb::Heartbeat | Verb::Handoff => {}
+        }
+    }
+
+    /// The process dies: the next one is another actor.
+    fn die(&mut self) {
+        (self.me, self.pending) = (None, Vec::new());
     }
 }

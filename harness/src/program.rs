@@ -5,12 +5,21 @@
 //! names it) is called through a link of that name, so that the commands that doctor prints find it
 //! too.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use gaia_bus::log::{Scanner, read_value};
+use gaia_bus::settings::LOG_NAME;
+use gaia_bus_model::command::Verb;
+use gaia_bus_model::event::RecordType;
+use gaia_bus_model::invariant::{ALWAYS, named};
+use gaia_bus_model::json::{Json, Object};
 use serde_json::Value;
+
+use crate::history::Outcome;
 
 /// The name under which the executable is the bus.
 pub const NAME: &str = "gaia-bus";
@@ -125,22 +134,81 @@ impl Program {
     }
 }
 
+/// Why system calls cannot be injected here, when they cannot.
+#[must_use]
+pub fn strace_is_missing() -> Option<String> {
+    let tried = Command::new("strace").args(["-qq", "-e", "trace=none", "true"]).output();
+    match tried {
+        Ok(done) if done.status.success() => None,
+        Ok(done) => {
+            Some(format!("strace does not work: {}", String::from_utf8_lossy(&done.stderr)))
+        }
+        Err(error) => Some(format!("strace is not there: {error}")),
+    }
+}
+
+/// A command with its arguments, as typed. Values that are no text and no list of texts are left
+/// out: no checker asks for them.
+#[must_use]
+pub fn argv(verb: Verb, arguments: &Object) -> Vec<String> {
+    let flags = arguments.iter().filter_map(|(key, value)| {
+        let value = match value {
+            Json::Array(list) => {
+                let texts = list.iter().filter_map(Json::as_text).map(ToString::to_string);
+                texts.collect::<Vec<_>>().join(",")
+            }
+            other => other.as_text()?.to_string(),
+        };
+        Some(format!("--{key}={value}"))
+    });
+    std::iter::once(verb.name().to_owned()).chain(flags).collect()
+}
+
+/// An answer, read as the JSON object that it must be.
+///
+/// # Errors
+///
+/// That it is none.
+pub fn object(answer: &[u8]) -> Result<Object, String> {
+    let line = answer.strip_suffix(b"\n").unwrap_or(answer);
+    let value = read_value(line).ok();
+    let object = value.as_ref().and_then(Json::as_object).cloned();
+    object.ok_or_else(|| format!("an answer is no JSON object: {}", String::from_utf8_lossy(line)))
+}
+
+/// What the envelope of a command tells its caller.
+///
+/// # Errors
+///
+/// That it is no envelope.
+pub fn told_by(envelope: &[u8]) -> Result<Outcome, String> {
+    let envelope = object(envelope)?;
+    if let Some(result) = envelope.get("result").and_then(Json::as_object) {
+        return Ok(Outcome::Answered(Ok(result.clone())));
+    }
+    let code = envelope.get_text("code").map(ToString::to_string);
+    match (envelope.get("failClosed"), code) {
+        (Some(Json::Bool(true)), Some(code)) if code == "write-unconfirmed" => Ok(Outcome::Unknown),
+        (Some(Json::Bool(true)), _) => Ok(Outcome::FailedClosed),
+        (_, Some(code)) => Ok(Outcome::Answered(Err(code))),
+        (_, None) => {
+            let line = String::from_utf8_lossy(&envelope.to_line()).into_owned();
+            Err(format!("an answer has neither a result nor a code: {line}"))
+        }
+    }
+}
+
 /// The records of a log; nothing when there is no log.
 ///
 /// # Errors
 ///
-/// Its first damage.
-///
-/// # Panics
-///
-/// When it is there and cannot be read.
-pub fn records(data_dir: &Path) -> Result<Vec<gaia_bus_model::json::Object>, String> {
-    use gaia_bus::log::Scanner;
-    let path = data_dir.join(gaia_bus::settings::LOG_NAME);
-    if !path.exists() {
-        return Ok(Vec::new());
-    }
-    let bytes = std::fs::read(path).expect("the log can be read");
+/// Its first damage, or why it cannot be read.
+pub fn records(data_dir: &Path) -> Result<Vec<Object>, String> {
+    let bytes = match std::fs::read(data_dir.join(LOG_NAME)) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(format!("the log cannot be read: {error}")),
+    };
     let mut records = Vec::new();
     let mut scanner = Scanner::new();
     scanner
@@ -158,11 +226,50 @@ pub fn records(data_dir: &Path) -> Result<Vec<gaia_bus_model::json::Object>, Str
 /// # Errors
 ///
 /// The first that is broken.
-pub fn holds(records: &[gaia_bus_model::json::Object]) -> Result<(), String> {
-    for invariant in gaia_bus_model::invariant::ALWAYS {
+pub fn holds(records: &[Object]) -> Result<(), String> {
+    for invariant in ALWAYS {
         (invariant.holds)(records).map_err(|violation| {
             format!("{}: record {}: {}", invariant.name, violation.index + 1, violation.sentence)
         })?;
     }
     Ok(())
+}
+
+/// The types of record that an invariant of the model is about. Of a log that has none of them it
+/// holds, and says nothing.
+const ABOUT: [(&str, &[RecordType]); 10] = [
+    (named("records_whole").name, &[]),
+    (named("replay_legal").name, &[]),
+    (named("ids_dense").name, &[RecordType::ActorRegistered, RecordType::MessageSent]),
+    (
+        named("authority_frozen").name,
+        &[RecordType::ActorRegistered, RecordType::MessageSent, RecordType::WorkHandedOff],
+    ),
+    (named("effects_none").name, &[RecordType::MessageSent]),
+    (named("acks_addressed").name, &[RecordType::MessageAcked]),
+    (named("handoffs_matched").name, &[RecordType::WorkHandedOff]),
+    (named("denials_matched").name, &[RecordType::AuthorityDenied]),
+    (named("polls_pending").name, &[RecordType::InboxPolled]),
+    (named("repeats_matched").name, &[RecordType::MessageRepeated]),
+];
+
+/// The types of these records. A poll that lists nothing does not count: there is nothing in it
+/// that could be wrong.
+#[must_use]
+pub fn types(records: &[Object]) -> BTreeSet<RecordType> {
+    let lists = |record: &Object| {
+        record.get("messageIds").and_then(Json::as_array).is_some_and(|ids| !ids.is_empty())
+    };
+    let counts =
+        |record: &&Object| RecordType::of(record) != Some(RecordType::InboxPolled) || lists(record);
+    records.iter().filter(counts).filter_map(RecordType::of).collect()
+}
+
+/// The invariants that are said something about by logs in which all these types were met: records
+/// of every type that the invariant is about.
+#[must_use]
+pub fn judged(met: &BTreeSet<RecordType>) -> Vec<&'static str> {
+    let is_judged =
+        |about: &&[RecordType]| !met.is_empty() && about.iter().all(|it| met.contains(it));
+    ABOUT.iter().filter(|(_, about)| is_judged(about)).map(|(name, _)| *name).collect()
 }
