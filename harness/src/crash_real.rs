@@ -48,7 +48,8 @@ pub const SYSTEM_CALLS_BOUND: &str =
     "SIGKILL and errnos, once and for ever, at each system call of 4 scenes";
 
 /// How far [`power_loss`] looks at the gate's size.
-pub const POWER_LOSS_BOUND: &str = "the power goes before each system call, on ext4 and xfs";
+pub const POWER_LOSS_BOUND: &str = "the power goes before each system call of 2 commits and each \
+                                    change by 2 take-backs, on ext4 and xfs";
 
 /// The invariants of a log alone that these checks have something to judge by: records of the types
 /// that they are about. A run that met no such record is red.

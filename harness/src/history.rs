@@ -637,40 +637,4 @@ mod tests {
             assert_eq!(search(log, &history), legal, "{operation:?}");
         }
     }
-
-    #[test]
-    fn what_no_order_explains_is_told_apart() {
-        let ask = |name: &str| Object::new().with("actorId", name);
-        let register = |process: usize, invoked: u64, outcome| Operation {
-            process,
-            invoked,
-            returned: invoked + 1,
-            verb: Verb::Register,
-            arguments: ask(if process == 0 { "p0" } else { "p1" }),
-            outcome,
-        };
-        let (mut state, mut log, mut history) = (State::default(), Vec::new(), Vec::new());
-        for (process, invoked) in [(0, 1), (1, 5)] {
-            let asked = register(process, invoked, Outcome::Unknown);
-            let decision = asked.decided(&state, &instant(1));
-            for event in decision.events {
-                state.apply(&event).unwrap();
-                log.push(event);
-            }
-            let answer = decision.answer.map_err(|refusal| refusal.code.as_str().to_owned());
-            history.push(register(process, invoked, Outcome::Answered(answer)));
-        }
-        assert!(judge(&log, &history).is_ok());
-        let is_record =
-            |why, at| matches!(why, Err(Unexplained::Record { place, .. }) if place == at);
-        assert!(is_record(judge(&log[1..], &history), 0));
-        assert!(is_record(judge(&[&log[..], &log[1..]].concat(), &history), 2));
-        assert!(matches!(judge(&log[..1], &history), Err(Unexplained::Missing { .. })));
-        let mut late = history.clone();
-        (late[0].invoked, late[0].returned) = (8, 9);
-        assert!(matches!(judge(&log, &late), Err(Unexplained::OutOfTime { place: 0, .. })));
-        // A record that cannot fold is the answer to nobody: that is a sentence, not a panic.
-        let torn = [Object::new().with("type", "actor.registered").with("at", instant(1))];
-        assert!(is_record(judge(&torn, &history), 0));
-    }
 }

@@ -163,7 +163,9 @@ fn spoiled(log: &[Object], history: &[Operation]) -> Vec<(&'static str, bool)> {
     let is_registered =
         |record: &Object| RecordType::of(record) == Some(RecordType::ActorRegistered);
     let registered: Vec<_> = (0..log.len()).filter(|at| is_registered(&log[*at])).collect();
-    let middle = registered.get(registered.len() / 2).copied().unwrap_or_default();
+    let Some(&middle) = registered.get(registered.len() / 2) else {
+        return vec![("a registration that can be spoiled", false)];
+    };
     let lost = [&log[..middle], &log[middle + 1..]].concat();
     let twice = [&log[..=middle], &log[middle..]].concat();
     let mut lied = history.to_vec();
@@ -602,7 +604,7 @@ impl Mind {
         match verb {
             Verb::Register => self.me = answer.get_text("ref").map(ToString::to_string),
             Verb::Inbox => {
-                let shown = answer.get("messages").and_then(Json::as_array).unwrap_or_default();
+                let shown = answer.get("pending").and_then(Json::as_array).unwrap_or_default();
                 let id = |message: &Json| message.as_object()?.get_text("messageId").cloned();
                 self.pending = shown.iter().filter_map(id).map(|id| id.to_string()).collect();
             }

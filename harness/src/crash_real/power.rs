@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::stage::{Baseline, Run, Scene, Seen, Stage};
-use super::trace::Injection;
+use super::trace::{Injection, Point};
 use super::verdict::{Fate, Wrong, aftermath, fate, told};
 use super::{Expect as _, JUDGED, POWER_LOSS_BOUND, Size};
 use crate::program::{Program, strace_is_missing};
@@ -188,11 +188,8 @@ impl Device<'_> {
                     continue;
                 }
             };
-            // A call that the scene's own fault hides is met in another scene.
-            let held = held(&base, 0);
-            let kills = base.points.iter().map(Injection::kill).filter(|kill| !held.hides(kill));
-            let kills = kills.step_by(size.power_one_in);
-            for (cell, kill) in kills.map(Some).chain([None]).enumerate() {
+            let kills = kills(&base, size);
+            for (cell, kill) in kills.into_iter().map(Some).chain([None]).enumerate() {
                 let stage = self.stage(&format!("{scene:?}{cell}"));
                 let verdict = self.cut(&stage, &base, kill.as_ref());
                 stage.clear();
@@ -277,6 +274,18 @@ impl Device<'_> {
         }
         Err(Wrong::NotMet("what was written did not reach the device in time".into()))
     }
+}
+
+/// Where the power goes. A call that the scene's own fault hides is met in another scene.
+fn kills(base: &Baseline, size: Size) -> Vec<Injection> {
+    let changes = |point: &Point| {
+        ["mkdirat", "openat", "write", "ftruncate", "fsync", "unlinkat"].contains(&&*point.call)
+    };
+    // Of a take-back only what it does to the disk, but all of that.
+    let step = if base.scene.fails() { 1 } else { size.power_one_in };
+    let held = held(base, 0);
+    let points = base.points.iter().filter(|point| !base.scene.fails() || changes(point));
+    points.map(Injection::kill).filter(|kill| !held.hides(kill)).step_by(step).collect()
 }
 
 /// A scene whose victim writes and fails is held for so long behind its write.

@@ -50,12 +50,17 @@ impl Scene {
         }
     }
 
+    /// Whether the victim takes back what it wrote and fails closed.
+    pub(super) const fn fails(self) -> bool {
+        match self {
+            Scene::FirstCommit | Scene::LaterCommit => false,
+            Scene::TakeBack | Scene::CutWrite => true,
+        }
+    }
+
     /// The exit code of the victim when nothing is injected beside the scene's own fault.
     const fn exit_code(self) -> i32 {
-        match self {
-            Scene::FirstCommit | Scene::LaterCommit => 0,
-            Scene::TakeBack | Scene::CutWrite => 3,
-        }
+        if self.fails() { 3 } else { 0 }
     }
 
     /// The calls that must be among those that are met, in this order; `mkdirat` is a `mkdir`.
