@@ -14,6 +14,7 @@
 use std::path::Path;
 
 use gaia_bus_harness::crash_real::{self, FILE_SYSTEMS, FileSystem, Injection, Point, Size, Trace};
+use gaia_bus_harness::report::Draft;
 
 const EXECUTABLE: &str = env!("CARGO_BIN_EXE_gaia-bus-harness");
 
@@ -35,7 +36,10 @@ fn a_file_system_that_was_not_tried_makes_the_row_skipped_and_hides_no_violation
     assert!(row.skipped.as_ref().is_some_and(|why| why.contains("absent")), "{row}");
 
     // What the other file system found.
-    let clean = gaia_bus_harness::report::Draft::new("power-loss", "bound").finish();
+    let mut draft = Draft::new("power-loss", "bound");
+    draft.case(Ok(()));
+    draft.control("planted", true);
+    let clean = draft.finish();
     let untried = ["mkfs.xfs: it is not there".to_owned()];
     assert!(crash_real::unless_untried(clean.clone(), &[]).is_green());
     let row = crash_real::unless_untried(clean.clone(), &untried);

@@ -158,7 +158,10 @@ impl Met {
 /// What must not pass as a history of this log, and whether it was found for what it is.
 fn spoiled(log: &[Object], history: &[Operation]) -> Vec<(&'static str, bool)> {
     let answered = |operation: &Operation| matches!(operation.outcome, Outcome::Answered(Ok(_)));
-    let is_record = |judged: Result<Tally, Unexplained>, from: usize| matches!(judged, Err(Unexplained::Record { place, .. }) if place >= from);
+    let is_record = |judged: Result<Tally, Unexplained>, from: usize| {
+        let is_behind = |place: usize| place >= from;
+        matches!(judged, Err(Unexplained::Record { place, .. }) if is_behind(place))
+    };
     // Of a registration in the middle everybody later knows that it was there.
     let is_registered =
         |record: &Object| RecordType::of(record) == Some(RecordType::ActorRegistered);
