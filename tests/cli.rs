@@ -354,6 +354,13 @@ fn an_answer_that_is_lost_on_a_full_device_is_said() {
         assert_eq!(done.code, code, "{arguments:?}: {done:?}");
         assert!(done.stderr.contains(said), "{arguments:?}: {done:?}");
     }
+    // A command that failed closed wrote nothing, whatever it would have written.
+    let torn = Bench::with_log(&[LESSON, b"{".as_slice()].concat());
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let command = &mut torn.command(&["heartbeat", "--actorId", "gaia"]);
+    let done = Done::of(command.stdout(full).output().unwrap());
+    assert!(done.code == 3 && done.stderr.contains("nothing was written"), "{done:?}");
+    assert!(!done.stderr.contains("do not repeat"), "{done:?}");
 }
 
 /// Text that moves a cursor, colours, reorders and breaks lines.

@@ -132,7 +132,7 @@ pub const CHECKS: [Check; 11] = [
         about: "the shipped program, killed or failing at any system call, leaves a sound log",
         bound: || crash_real::SYSTEM_CALLS_BOUND.into(),
         looks: || Looks {
-            at_logs: always(),
+            at_logs: [&["batch_whole"][..], &crash_real::JUDGED].concat(),
             at_disks: vec!["answer_explained", "acked_present", "failclosed_writes_nothing"],
             ..Looks::default()
         },
@@ -143,7 +143,11 @@ pub const CHECKS: [Check; 11] = [
         name: "power-loss",
         about: "what the shipped program answered survives a power cut of a real file system",
         bound: || crash_real::POWER_LOSS_BOUND.into(),
-        looks: || Looks { at_logs: always(), at_disks: vec!["acked_durable"], ..Looks::default() },
+        looks: || Looks {
+            at_logs: crash_real::JUDGED.to_vec(),
+            at_disks: vec!["acked_durable", "failclosed_writes_nothing"],
+            ..Looks::default()
+        },
         is_simulated: false,
         run: |request| crash_real::power_loss(crash_real::Size::GATE, request.executable),
     },

@@ -66,6 +66,7 @@ const OK: u8 = 0;
 const UNHEALTHY: u8 = 1;
 const USAGE: u8 = 2;
 const FAILED_CLOSED: u8 = 3;
+const UNCONFIRMED: u8 = 4;
 
 /// A command beside the six verbs.
 struct Room {
@@ -252,8 +253,11 @@ fn explain(error: &clap::Error, console: &mut Console<'_>) -> u8 {
 fn after_delivery(code: u8, may_append: bool, console: &mut Console<'_>) -> u8 {
     match console.undelivered.take() {
         Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            let settled = "the command itself is done, do not repeat it";
-            let lost = if may_append { settled } else { "nothing was written anywhere" };
+            let lost = match (may_append, code) {
+                (true, OK | UNHEALTHY) => "the command itself is done, do not repeat it",
+                (true, UNCONFIRMED) => "what it wrote is unconfirmed: run `gaia-bus doctor`",
+                (true | false, _) => "nothing was written anywhere",
+            };
             console.say(&format!("the answer could not be written to stdout: {error}; {lost}"));
             if may_append || code != OK { code } else { FAILED_CLOSED }
         }
