@@ -13,7 +13,10 @@
 
 use std::collections::BTreeSet;
 
+use gaia_bus::commit::{OwnerRecord, Reply};
+use gaia_bus::replay::Replay;
 use gaia_bus_harness::crash::{Class, fill, matrices};
+use gaia_bus_harness::small::{Errand, Kind, Ledger, Machine, Tag};
 
 #[test]
 fn every_cell_is_sound_and_as_many_as_there_were() {
@@ -41,4 +44,22 @@ fn a_writer_ends_in_every_class_and_a_reader_never_writes() {
         };
         assert_eq!(classes, expected, "{name}");
     }
+}
+
+/// What is known of a log whose reading ended in a panic must not be used again; what a panic met
+/// before the lock was made has touched nothing.
+#[test]
+fn a_panic_under_the_lock_makes_what_was_read_suspect() {
+    let machine = || {
+        let errand = Errand { tag: Tag { process: 0, command: 0 }, kind: Kind::One };
+        Machine::new(errand, Replay::new(Ledger::default()), OwnerRecord::default(), 0)
+    };
+    let mut early = machine();
+    early.panicked();
+    assert!(!early.replay_is_suspect() && early.end().is_some());
+    let mut late = machine();
+    late.resume(Reply::Done);
+    assert!(!late.replay_is_suspect());
+    late.panicked();
+    assert!(late.replay_is_suspect());
 }

@@ -14,6 +14,7 @@ use std::process::Command;
 use gaia_bus_harness::checks::{Check, Request};
 use gaia_bus_harness::fuzzing;
 use gaia_bus_harness::promises::promises;
+use gaia_bus_harness::report;
 use gaia_bus_harness::runs::Reach;
 
 fn gate(arguments: &[&str]) -> (Option<i32>, String) {
@@ -60,12 +61,14 @@ fn what_is_planted_for_the_fuzz_targets_is_found() {
 
 /// A check that cannot do its work is a red row, and the others are run all the same.
 #[test]
-fn a_check_that_panics_is_a_red_row() {
+fn a_check_that_cannot_work_is_a_red_row_and_a_panic_is_told() {
     let check = Check::named("many-processes").unwrap();
     let nowhere = Path::new("/nowhere/gaia-bus");
     let request = Request { executable: nowhere, reach: Reach::Test, planted: None };
     let report = check.run(&request);
     assert!(!report.is_green(), "{report}");
+    let told = report::panics_as_errors(|| -> () { panic!("planted") }).unwrap_err();
+    assert!(told.contains("planted") && told.contains("gate.rs"), "{told}");
 }
 
 #[test]

@@ -298,7 +298,7 @@ fn cells(injury: Injury, sequel: Sequel) -> crash::Bounds {
     crash::Bounds { injuries: vec![injury], sequels: vec![sequel], ..crash::Bounds::all(one()) }
 }
 
-/// A fault with its claims. `watched` names what the explorer's shortest story is about.
+/// A fault with its claims.
 fn control(fault: Fault, claims: Vec<Claim>) -> Control {
     let claims = claims
         .into_iter()

@@ -42,9 +42,11 @@ pub const SIGHTS: [Sight; 12] = [
     Sight { name: "a rewritten log is refused", seen: |_, scene| saw(scene, Verdict::Rewritten) },
     Sight {
         name: "a failure is taken back",
-        // No other call has failed, so it was the append or the fsync.
+        // No other call has failed, and no directory was synced, so it was the append or the fsync.
         seen: |explored, scene| {
-            scene.left.io_errors == explored.setup.budget.io_errors && saw(scene, Verdict::Io)
+            let Setup { budget, log, .. } = &explored.setup;
+            let is_of_log = log.is_some() || scene.left.sync_failures == budget.sync_failures;
+            scene.left.io_errors == budget.io_errors && is_of_log && saw(scene, Verdict::Io)
         },
     },
     Sight { name: "a write is unconfirmed", seen: |_, scene| saw(scene, Verdict::Unconfirmed) },

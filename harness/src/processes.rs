@@ -162,9 +162,16 @@ fn spoiled(log: &[Object], history: &[Operation]) -> Vec<(&'static str, bool)> {
         let is_behind = |place: usize| place >= from;
         matches!(judged, Err(Unexplained::Record { place, .. }) if is_behind(place))
     };
+    // What was answered is missing, or what came later stands where nobody was told that it does.
+    let is_missed = |judged: Result<Tally, Unexplained>| match judged {
+        Err(Unexplained::Missing { .. } | Unexplained::OutOfTime { .. }) => true,
+        judged => is_record(judged, 0),
+    };
     // Of a registration in the middle everybody later knows that it was there.
-    let is_registered =
-        |record: &Object| RecordType::of(record) == Some(RecordType::ActorRegistered);
+    let is_registered = |record: &Object| {
+        RecordType::of(record) == Some(RecordType::ActorRegistered)
+            && record.get("isNew") == Some(&Json::Bool(true))
+    };
     let registered: Vec<_> = (0..log.len()).filter(|at| is_registered(&log[*at])).collect();
     let Some(&middle) = registered.get(registered.len() / 2) else {
         return vec![("a registration that can be spoiled", false)];
@@ -187,7 +194,7 @@ fn spoiled(log: &[Object], history: &[Operation]) -> Vec<(&'static str, bool)> {
     }
     let is_late = matches!(judge(log, &early), Err(Unexplained::OutOfTime { .. }));
     vec![
-        ("a record is lost", is_record(judge(&lost, history), middle)),
+        ("a record is lost", is_missed(judge(&lost, history))),
         ("a record is there twice", is_record(judge(&twice, history), middle + 1)),
         ("an answer is another", is_record(judge(log, &lied), 0)),
         ("a call that failed closed wrote", is_record(judge(log, &unfailed), 0)),

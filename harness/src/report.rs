@@ -4,10 +4,11 @@
 //! looked, what was found, and whether the check itself was shown to be able to fail: each planted
 //! [`Control`] must have been found. A check that could not run says why and is no success.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::io::{IsTerminal, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
-use std::sync::{Arc, Mutex};
+use std::sync::Once;
 use std::time::Instant;
 
 use serde::Serialize;
@@ -124,26 +125,44 @@ pub fn progress(line: &str) {
     }
 }
 
-/// Runs what panics when a promise is broken: what was panicked with, and where, is the error, and
-/// nothing is printed. The hook is everybody's, so no other thread should panic meanwhile.
+thread_local! {
+    /// What was panicked with in this thread, where somebody listens.
+    static HEARD: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+}
+
+/// Where nobody listens a panic is told as ever.
+fn listen() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let hook = take_hook();
+        set_hook(Box::new(move |panic| {
+            let is_heard = HEARD.with_borrow_mut(|heard| match heard {
+                Some(heard) => {
+                    heard.push(panic.to_string());
+                    true
+                }
+                None => false,
+            });
+            if !is_heard {
+                hook(panic);
+            }
+        }));
+    });
+}
+
+/// Runs what panics when a promise is broken: what was panicked with in this thread, and where, is
+/// the error, and nothing is printed.
 ///
 /// # Errors
 ///
 /// What was panicked with first.
 pub fn panics_as_errors<T>(run: impl FnOnce() -> T) -> Result<T, String> {
-    let said = Arc::new(Mutex::new(Vec::new()));
-    let heard = Arc::clone(&said);
-    let hook = take_hook();
-    set_hook(Box::new(move |panic| {
-        if let Ok(mut heard) = heard.lock() {
-            heard.push(panic.to_string());
-        }
-    }));
+    listen();
+    let outer = HEARD.replace(Some(Vec::new()));
     let result = catch_unwind(AssertUnwindSafe(run));
-    set_hook(hook);
+    let heard = HEARD.replace(outer).unwrap_or_default();
     result.map_err(|_| {
-        let said = said.lock().ok().and_then(|said| said.first().cloned());
-        said.unwrap_or_else(|| "it panicked and said nothing".to_owned())
+        heard.into_iter().next().unwrap_or_else(|| "it panicked and said nothing".to_owned())
     })
 }
 

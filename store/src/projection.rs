@@ -675,6 +675,34 @@ mod tests {
     }
 
     #[test]
+    fn tables_are_equal_and_hash_alike_when_the_same_stands_in_the_same_order() {
+        use std::hash::DefaultHasher;
+        let table = |keys: &[&str]| {
+            let mut table = Table::<u8>::default();
+            for (key, value) in keys.iter().zip(1..) {
+                table.0.insert((*key).into(), value);
+            }
+            table
+        };
+        let hash = |table: &Table<u8>| {
+            let mut hasher = DefaultHasher::new();
+            table.hash(&mut hasher);
+            hasher.finish()
+        };
+        let tables = [table(&[]), table(&["a"]), table(&["a", "b"]), table(&["b", "a"])];
+        for (at, one) in tables.iter().enumerate() {
+            for (other_at, other) in tables.iter().enumerate() {
+                assert_eq!(one == other, at == other_at, "{at}, {other_at}");
+                assert_eq!(hash(one) == hash(other), at == other_at, "{at}, {other_at}");
+            }
+        }
+        // The same, come to in another way.
+        let mut again = table(&["a", "b"]);
+        again.0.insert("b".into(), 2);
+        assert!(again == table(&["a", "b"]) && hash(&again) == hash(&tables[2]));
+    }
+
+    #[test]
     fn a_line_that_is_not_the_record_of_the_message_gives_no_body() {
         let line = br#"{"type":"message.sent","message":{"messageId":"m","from":"a","to":"b"}}"#;
         let mut projection = Projection::new();
@@ -683,6 +711,7 @@ mod tests {
             .feed(&[&line[..], b"\n"].concat(), &mut |record| projection.apply(&record))
             .unwrap();
         assert!(projection.body(&"m".into(), line).is_some());
+        assert_eq!(projection.message(&"m".into()), None, "bodies are not kept");
         assert_eq!(projection.body(&"n".into(), line), None);
         for other in [&b"{}"[..], b"nope", br#"{"message":{"messageId":"n"}}"#] {
             assert_eq!(projection.body(&"m".into(), other), None);

@@ -134,19 +134,19 @@ pub(super) fn told(
         // Whoever reads an answer acts on it, whatever becomes of the process afterwards.
         return Ok(read.unwrap_or(Outcome::Unknown));
     }
+    let said = String::from_utf8_lossy(&done.stderr);
     match (done.status.code(), read) {
         (Some(0), Some(answered @ Outcome::Answered(Ok(_))))
         | (Some(1), Some(answered @ Outcome::Answered(Err(_)))) => Ok(answered),
-        // Committed, and nobody could be told: the exit code says so.
-        (Some(0), None) => Ok(errand.expected(history)),
+        // Committed, and stdout took no answer: the exit code says the one, stderr the other.
+        (Some(0), None) if said.contains("could not be written to stdout") => {
+            Ok(errand.expected(history))
+        }
         (Some(2), None) | (Some(3), None | Some(Outcome::FailedClosed)) => {
             Ok(Outcome::FailedClosed)
         }
         (Some(4), None | Some(Outcome::Unknown)) => Ok(Outcome::Unknown),
-        (_, read) => {
-            let said = String::from_utf8_lossy(&done.stderr);
-            Err(Wrong::Ended(format!("{:?}, told {read:?}, {said}", done.status)))
-        }
+        (_, read) => Err(Wrong::Ended(format!("{:?}, told {read:?}, {said}", done.status))),
     }
 }
 

@@ -256,7 +256,7 @@ fn after_delivery(code: u8, may_append: bool, console: &mut Console<'_>) -> u8 {
             let lost = match (may_append, code) {
                 (true, OK | UNHEALTHY) => "the command itself is done, do not repeat it",
                 (true, UNCONFIRMED) => "what it wrote is unconfirmed: run `gaia-bus doctor`",
-                (true | false, _) => "nothing was written anywhere",
+                _ => "nothing was written anywhere",
             };
             console.say(&format!("the answer could not be written to stdout: {error}; {lost}"));
             if may_append || code != OK { code } else { FAILED_CLOSED }
