@@ -31,8 +31,8 @@ pub struct Request<'a> {
 pub struct Looks {
     /// Invariants of `gaia_bus_model::invariant`.
     pub at_logs: Vec<&'static str>,
-    /// Invariants of [`crate::invariant`], each as a whole: a check that cuts no power does not look
-    /// at what must hold after a power cut.
+    /// Invariants of [`crate::invariant`], each as a whole: a check that cuts no power does not
+    /// look at what must hold after a power cut.
     pub at_disks: Vec<&'static str>,
     /// Others: see [`crate::promises`].
     pub beside: Vec<&'static str>,
