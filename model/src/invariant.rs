@@ -674,6 +674,15 @@ mod tests {
     }
 
     #[test]
+    fn an_invariant_is_found_by_its_whole_name() {
+        for invariant in ALWAYS {
+            assert_eq!(named(invariant.name).about, invariant.about);
+        }
+        assert!(is_same(b"ids", b"ids") && !is_same(b"ids", b"idz"));
+        assert!(!is_same(b"ids", b"ids_dense") && !is_same(b"ids_dense", b"ids"));
+    }
+
+    #[test]
     fn a_claim_reaches_to_the_end_of_the_window_and_no_further() {
         assert_eq!(claimed(&"cor-1000007".into(), 7), Ok(1_000_007));
         assert!(claimed(&"cor-1000008".into(), 7).is_err());
