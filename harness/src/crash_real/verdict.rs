@@ -138,8 +138,9 @@ pub(super) fn told(
     match (done.status.code(), read) {
         (Some(0), Some(answered @ Outcome::Answered(Ok(_))))
         | (Some(1), Some(answered @ Outcome::Answered(Err(_)))) => Ok(answered),
-        // Committed, and stdout took no answer: the exit code says the one, stderr the other.
-        (Some(0), None) if said.contains("could not be written to stdout") => {
+        // Committed, and stdout took no answer: the exit code says the one, and stderr the other,
+        // unless it takes nothing either.
+        (Some(0), None) if said.is_empty() || said.contains("could not be written to stdout") => {
             Ok(errand.expected(history))
         }
         (Some(2), None) | (Some(3), None | Some(Outcome::FailedClosed)) => {
@@ -233,8 +234,9 @@ pub(super) fn answered(
     let arguments = errand.argv();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = program.run(data_dir, &arguments);
+    let was_heard = !done.stdout.is_empty();
     match told(&done, false, &errand, history)? {
-        told @ Outcome::Answered(_) => Ok(errand.done(history, told)),
+        told @ Outcome::Answered(_) if was_heard => Ok(errand.done(history, told)),
         told => Err(Wrong::Aftermath(format!("a sound bus is not answered: {told:?}, {done:?}"))),
     }
 }
