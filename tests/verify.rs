@@ -14,6 +14,10 @@
 #[path = "support/mod.rs"]
 mod support;
 
+use std::io::{ErrorKind, Read};
+
+use gaia_bus::failure::Failure;
+use gaia_bus::verify::controls::Fault;
 use gaia_bus::verify::evidence::{self, EvidenceCheck};
 use gaia_bus::verify::history::{self, HistoryCheck};
 use gaia_bus::verify::{
@@ -142,10 +146,16 @@ fn an_empty_workspace_shows_five_red_checks_that_gate_only_where_it_is_claimed_a
     let looked = report(&[], Claim::None);
     assert_eq!(red(&looked), &ADVISORY[..5]);
     assert!(looked.ok && !looked.evidence_ok && !looked.evidence_gates_result);
-    assert_eq!((looked.exit_code(), looked.failed), (0, 5));
+    let all: usize = looked.sections.iter().map(|section| section.checks.len()).sum();
+    assert_eq!((looked.exit_code(), looked.failed, looked.passed), (0, 5, all - 5));
+    let gating = |report: &Report| report.sections.iter().map(|s| s.gates_result).collect();
+    let gates: Vec<_> = gating(&looked);
+    assert_eq!(gates, [Some(false), Some(true)]);
     let claimed = report(&[], Claim::Evidence);
     assert_eq!(red(&claimed), &ADVISORY[..5]);
     assert!(!claimed.ok && claimed.evidence_gates_result);
+    let gates: Vec<_> = gating(&claimed);
+    assert_eq!(gates, [Some(true), Some(true)]);
     assert_eq!(claimed.exit_code(), 1);
 }
 
@@ -194,6 +204,143 @@ fn every_advisory_name_is_the_name_of_a_check() {
     }
 }
 
+/// Gives its bytes one at a time, and each only after it was interrupted; then it fails or ends.
+struct Interrupted<'a> {
+    rest: &'a [u8],
+    is_interrupted: bool,
+    last: Option<ErrorKind>,
+}
+
+impl Read for Interrupted<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        self.is_interrupted = !self.is_interrupted;
+        match (self.is_interrupted, self.rest, self.last) {
+            (true, ..) => Err(ErrorKind::Interrupted.into()),
+            (false, [], Some(kind)) => Err(kind.into()),
+            (false, rest, _) => {
+                let read = rest.len().min(1);
+                into[..read].copy_from_slice(&rest[..read]);
+                self.rest = &rest[read..];
+                Ok(read)
+            }
+        }
+    }
+}
+
+#[test]
+fn an_evidence_file_is_read_to_its_end_through_interruptions_and_no_failure_is_an_end() {
+    let lines = |record: &Object| [record.to_line(), vec![b'\n']].concat();
+    let log: Vec<u8> = controls::genuine().iter().flat_map(lines).collect();
+    let file = |last| Interrupted { rest: &log, is_interrupted: false, last };
+    assert_eq!(read_evidence(file(None)).unwrap(), read(&log));
+    for kind in [ErrorKind::PermissionDenied, ErrorKind::Other] {
+        let failure = read_evidence(file(Some(kind))).unwrap_err();
+        assert!(matches!(failure, Failure::Io { .. }), "{failure:?}");
+    }
+}
+
+fn place(log: &[Object], record_type: &str) -> usize {
+    log.iter().position(|record| *record.get_text("type").unwrap() == record_type).unwrap()
+}
+
+fn without(record: &Object, key: &str) -> Object {
+    let kept = record.iter().filter(|(own, _)| **own != key);
+    kept.map(|(own, value)| (own.clone(), value.clone())).collect()
+}
+
+/// What a check says of a log in which it is red.
+fn red_detail(log: &[Object], name: &str) -> String {
+    let checks = report(log, Claim::None).sections.into_iter().flat_map(|section| section.checks);
+    let mut red = checks.filter(|check| !check.ok && check.name == name);
+    red.next().unwrap_or_else(|| panic!("{name} is green")).detail
+}
+
+#[test]
+fn a_red_detail_names_the_line_the_message_and_the_value_that_were_found() {
+    let genuine = controls::genuine();
+    let handoff = place(&genuine, "work.handed-off");
+    let mut log = genuine.clone();
+    log[handoff].set("authorityTransferred", vec!["merge"]);
+    let once = red_detail(&log, evidence::NOTHING_TRANSFERRED);
+    assert_eq!(once, r#"the handoff of "msg-0003" has authorityTransferred "[\"merge\"]""#);
+    log.push(log[handoff].clone());
+    let twice = red_detail(&log, evidence::NOTHING_TRANSFERRED);
+    assert_eq!(twice, format!("{once}, and 1 more"));
+    log.truncate(genuine.len());
+    log[handoff] = without(&log[handoff], "authorityTransferred");
+    let told = red_detail(&log, evidence::NOTHING_TRANSFERRED);
+    assert_eq!(told, r#"the handoff of "msg-0003" has authorityTransferred nothing"#);
+
+    let mut log = genuine.clone();
+    let sent = place(&log, "message.sent");
+    log[sent] = without(&log[sent], "message");
+    let told = red_detail(&log, "replayable");
+    assert!(told.starts_with(&format!("line {} does not fold: ", sent + 1)), "{told}");
+
+    let mut log = genuine;
+    let beat = place(&log, "actor.heartbeat");
+    log[beat].set("at", "today");
+    let told = red_detail(&log, "every time has the form that this bus writes");
+    assert_eq!(told, format!("line {}: at is no time that this bus writes", beat + 1));
+}
+
+#[test]
+fn a_rejection_without_a_reason_or_with_a_code_that_is_no_word_is_red() {
+    let genuine = controls::genuine();
+    let rejected = place(&genuine, "command.rejected");
+    for (key, value) in
+        [("reason", Json::from(" ")), ("code", Json::from(" ")), ("code", Json::from(7_u64))]
+    {
+        let mut log = genuine.clone();
+        log[rejected].set(key, value);
+        red_detail(&log, "every record is what this bus writes at that place");
+    }
+}
+
+#[test]
+fn of_threads_of_one_size_the_first_to_reach_it_is_named() {
+    let mut log = controls::genuine();
+    let sent = place(&log, "message.sent");
+    let message = log[sent].get("message").unwrap().as_object().unwrap().clone();
+    for number in 10..13 {
+        let id = format!("msg-00{number}");
+        let other = message.clone().with("messageId", id).with("correlationId", "cor-other");
+        log.push(Object::new().with("type", "message.sent").with("message", other));
+    }
+    let checks = evidence::judge(&evidence::CHECKS, &log);
+    let thread = checks.iter().find(|check| check.name == evidence::THREAD).unwrap();
+    assert_eq!(thread.detail, "widest thread cor-control has 3 messages");
+}
+
+#[test]
+fn a_fault_is_planted_in_the_first_record_of_its_type_and_changes_nothing_else() {
+    let log = controls::genuine();
+    let beat = place(&log, "actor.heartbeat");
+    let last = log.len() - 1;
+    let (before, after) = (&log[..beat], &log[beat + 1..]);
+    let changed = |record: Object| [before, &[record], after].concat();
+    let beat_of = "actor.heartbeat";
+    for (fault, wanted) in [
+        (Fault::Remove(beat_of), [before, after].concat()),
+        (Fault::Double(beat_of), [&log[..], &log[beat..=beat]].concat()),
+        (Fault::Swap(beat_of), [before, &after[..1], &log[beat..=beat], &after[1..]].concat()),
+        (
+            Fault::Set { record_type: beat_of, path: &[], key: "at", value: "x" },
+            changed(log[beat].clone().with("at", "x")),
+        ),
+        (
+            Fault::Set { record_type: beat_of, path: &["none"], key: "at", value: "x" },
+            changed(log[beat].clone()),
+        ),
+        (Fault::DropKey { record_type: beat_of, key: "at" }, changed(without(&log[beat], "at"))),
+        (Fault::Remove("no such type"), log.clone()),
+    ] {
+        assert_eq!(fault.plant(log.clone()), wanted, "{fault:?}");
+    }
+    assert_eq!(Fault::Swap(beat_of).plant(log[beat..=beat].to_vec()), log[beat..=beat]);
+    assert_eq!(last, beat + 1, "a swap with the last record is among the cases");
+}
+
 /// A run whose evidence checks are these.
 fn run_with(checks: &[EvidenceCheck], claim: Claim) -> Report {
     let checks = controls::judge(checks);
@@ -217,26 +364,36 @@ fn a_run_in_which_a_negative_control_passes_is_red_in_both_regimes() {
             check.judge = |_| Err("all is lost".into());
             assert_eq!(run_with(&blinded, claim).exit_code(), 1, "{name} rejects everything");
         }
+        // The first control is a log of one actor, and not one of none.
+        let mut counting = evidence::CHECKS;
+        let check = counting.iter_mut().find(|check| check.name == evidence::THREE_ACTORS);
+        check.unwrap().judge = |log| {
+            if log.actors.len() == 1 { Err("one".into()) } else { Ok("none, or more".into()) }
+        };
+        assert_eq!(run_with(&counting, claim).exit_code(), 0);
     }
 }
 
 #[test]
 fn a_history_check_that_sees_nothing_or_lacks_a_control_makes_the_run_red() {
-    let is_red = |checks: &[HistoryCheck]| {
+    let judged = |checks: &[HistoryCheck]| {
         let made = history::judge_controls(checks);
         assert_eq!(made.name, history::CONTROLS);
         assert!(made.gates(Claim::None));
-        !made.ok
+        if made.ok { Ok(made.detail) } else { Err(made.detail) }
     };
-    assert!(!is_red(&history::CHECKS));
+    let all: usize = history::CHECKS.iter().map(|check| check.controls.len()).sum();
+    assert_eq!(judged(&history::CHECKS), Ok(format!("{all} of {all} rejected")));
     for place in 0..history::CHECKS.len() {
         let name = history::CHECKS[place].name;
         let mut blinded = history::CHECKS;
         blinded[place].judge = |_| Ok(());
-        assert!(is_red(&blinded), "{name} sees nothing");
+        let told = judged(&blinded).unwrap_err();
+        assert_eq!(told, format!("{name}: green on {:?}", blinded[place].controls[0]));
+        assert!(told.contains(": green on a log with"), "{told}");
         let mut uncontrolled = history::CHECKS;
         uncontrolled[place].controls = &[];
-        assert!(is_red(&uncontrolled), "{name} has no control");
+        assert_eq!(judged(&uncontrolled), Err(format!("{name}: has no control")));
     }
 }
 
@@ -272,8 +429,7 @@ fn a_later_clean_record_does_not_cover_up_an_earlier_one() {
 #[test]
 fn a_later_acknowledgement_does_not_cover_up_one_by_nobody() {
     let mut log = controls::genuine();
-    let place =
-        log.iter().position(|record| *record.get_text("type").unwrap() == "message.acked").unwrap();
+    let place = place(&log, "message.acked");
     let clean = log[place].clone();
     log[place].set("actorId", Json::from("act-0099"));
     log.push(clean);

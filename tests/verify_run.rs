@@ -11,8 +11,10 @@
 mod binary;
 
 use std::fs;
+use std::path::Path;
 
 use binary::{Bench, LESSON};
+use gaia_bus::verify::product::look_at_server;
 use serde_json::Value;
 
 /// The sections and how many checks each has on any log.
@@ -161,4 +163,29 @@ fn a_fifo_as_evidence_is_refused_and_not_waited_for() {
     let path = bench.outside().join("fifo");
     nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
     assert_eq!(bench.run(&["verify", "--evidence", path.to_str().unwrap()]).code, 3);
+}
+
+/// Starts the server as it ships, behind a shell that opens a connection first and leaves it open.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_socket_that_the_server_holds_is_counted_and_one_that_it_inherited_is_not() {
+    use std::net::TcpListener;
+    use std::os::unix::fs::PermissionsExt;
+
+    let bench = Bench::new();
+    let look = |binary: &Path| look_at_server(binary, &bench.data).unwrap().sockets;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    rustix::io::fcntl_setfd(&listener, rustix::io::FdFlags::empty()).unwrap();
+    let shipped = Path::new(env!("CARGO_BIN_EXE_gaia-bus"));
+    assert_eq!(look(shipped), Ok(Some(0)));
+
+    let connected = bench.outside().join("connected");
+    let port = listener.local_addr().unwrap().port();
+    let script = format!(
+        "#!/usr/bin/env bash\nexec 9<>/dev/tcp/127.0.0.1/{port} || exit 1\nexec {shipped:?} \"$@\"\n"
+    );
+    fs::write(&connected, script).unwrap();
+    fs::set_permissions(&connected, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(look(&connected), Ok(Some(1)));
+    assert!(!bench.data.exists());
 }
