@@ -285,14 +285,18 @@ fn a_red_detail_names_the_line_the_message_and_the_value_that_were_found() {
 }
 
 #[test]
-fn a_rejection_without_a_reason_or_with_a_code_that_is_no_word_is_red() {
+fn a_rejection_in_no_words_and_a_record_of_an_actor_that_there_is_not_are_red() {
     let genuine = controls::genuine();
-    let rejected = place(&genuine, "command.rejected");
-    for (key, value) in
-        [("reason", Json::from(" ")), ("code", Json::from(" ")), ("code", Json::from(7_u64))]
-    {
+    for (record_type, key, value) in [
+        ("command.rejected", "reason", Json::from(" ")),
+        ("command.rejected", "code", Json::from(" ")),
+        ("command.rejected", "code", Json::from(7_u64)),
+        ("message.repeated", "from", Json::from("act-0099")),
+        ("inbox.polled", "actorId", Json::from("act-0099")),
+    ] {
         let mut log = genuine.clone();
-        log[rejected].set(key, value);
+        let place = place(&log, record_type);
+        log[place].set(key, value);
         red_detail(&log, "every record is what this bus writes at that place");
     }
 }

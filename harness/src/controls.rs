@@ -2,10 +2,10 @@
 //! bound.
 //!
 //! A verifier that cannot fail proves nothing. Each [`Control`] is a mistake in the protocol; each
-//! of its [`Claim`]s is a checker at a bound that must find it, and must find nothing one step
-//! lower (one process, crash, power cut, failure or injury fewer), so that the bounds are known to
-//! be tight. Every fault is claimed by two checkers of different kinds. The numbers of steps are
-//! pinned: they are the shortest stories.
+//! of its [`Claim`]s is a checker at a bound that must find it by the promise that is named, and
+//! must find nothing one step lower (one process, crash, power cut, failure or injury fewer), so
+//! that the bounds are known to be tight. Every fault is claimed by two checkers of different
+//! kinds. The numbers of steps are pinned: they are the shortest stories.
 //!
 //! Guarded by `tests/mutants.rs`, which finds all of them.
 
@@ -25,7 +25,7 @@ use crate::worker::Plan;
 /// A command of the small bus has fewer calls than this.
 const CALLS_MAX: u32 = 24;
 
-/// A checker at a bound.
+/// A checker at a bound, which watches the promise that the fault breaks and no other.
 #[derive(Clone, Debug)]
 pub enum Claim {
     /// The explorer, and the length of the shortest story.
@@ -67,10 +67,30 @@ impl Claim {
                 let broken = interleave(setup, script).broken;
                 (!broken.is_empty()).then(|| Found { names: broken.names(), steps: None })
             }),
-            Claim::CrashMatrix(bounds) => crash::fill(bounds)
-                .broken
-                .first()
-                .map(|broke| Found { names: broke.names.clone(), steps: None }),
+            // Beside promises the matrix finds ends that fit no class; those are told too.
+            Claim::CrashMatrix(bounds) => {
+                let broken = crash::fill(bounds).broken;
+                let watched = broken.iter().find(|broke| broke.names == bounds.watched.names());
+                let told = watched.or(broken.first());
+                told.map(|broke| Found { names: broke.names.clone(), steps: None })
+            }
+        }
+    }
+
+    /// Whether what was found is what is claimed.
+    #[must_use]
+    pub fn is_kept_by(&self, found: &Found) -> bool {
+        let steps = match self {
+            Claim::Explorer(_, steps) => Some(*steps),
+            Claim::Interleavings(..) | Claim::CrashMatrix(_) => None,
+        };
+        *found == Found { names: self.watched().names(), steps }
+    }
+
+    const fn watched(&self) -> Broken {
+        match self {
+            Claim::Explorer(setup, _) | Claim::Interleavings(setup, _) => setup.watched,
+            Claim::CrashMatrix(bounds) => bounds.watched,
         }
     }
 
@@ -119,9 +139,11 @@ impl Claim {
 
 impl fmt::Display for Claim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let promise = self.watched().names().join(", ");
         match self {
             Claim::Explorer(setup, steps) => {
-                write!(f, "{}, {}: {steps} steps", processes(setup.plans.len()), setup.budget)
+                let processes = processes(setup.plans.len());
+                write!(f, "{promise}: {processes}, {}: {steps} steps", setup.budget)
             }
             Claim::Interleavings(setup, sweep) => {
                 let sweep = match sweep {
@@ -129,10 +151,10 @@ impl fmt::Display for Claim {
                     Sweep::Kill => "1 crash",
                     Sweep::Fail(_) => "1 failed call",
                 };
-                write!(f, "{}, {sweep}", processes(setup.plans.len()))
+                write!(f, "{promise}: {}, {sweep}", processes(setup.plans.len()))
             }
             Claim::CrashMatrix(bounds) => {
-                write!(f, "{:?} x {:?}", bounds.injuries, bounds.sequels)
+                write!(f, "{promise}: {:?} x {:?}", bounds.injuries, bounds.sequels)
             }
         }
     }
@@ -218,17 +240,13 @@ pub fn controls() -> Vec<Control> {
     all
 }
 
-/// Runs the claims of a kind of checker: each must find its fault at its bound and not one step
-/// lower.
+/// Runs the claims of a kind of checker: each must find its fault at its bound, by the promise that
+/// it names, and nothing one step lower.
 pub fn plant(draft: &mut Draft, checker: &str) {
     for control in controls() {
         for claim in control.claims.iter().filter(|claim| claim.checker() == checker) {
-            let found = claim.find();
-            let in_time = match (claim, &found) {
-                (Claim::Explorer(_, steps), Some(found)) => found.steps == Some(*steps),
-                (_, found) => found.is_some(),
-            };
-            draft.control(format!("{} ({claim})", control.fault.words()), in_time);
+            let is_kept = claim.find().is_some_and(|found| claim.is_kept_by(&found));
+            draft.control(format!("{} ({claim})", control.fault.words()), is_kept);
             for lower in claim.lowered() {
                 if let Some(found) = lower.find() {
                     draft.violation(format!(
@@ -313,8 +331,16 @@ fn control(fault: Fault, claims: Vec<Claim>) -> Control {
     Control { fault, claims }
 }
 
-fn seen_by_explorer(setup: Setup, invariant: &str, steps: usize) -> Claim {
-    Claim::Explorer(setup.watching(Broken::named(&[invariant])), steps)
+fn explored(setup: Setup, promise: &str, steps: usize) -> Claim {
+    Claim::Explorer(setup.watching(Broken::named(&[promise])), steps)
+}
+
+fn interleaved(setup: Setup, promise: &str, sweep: Sweep) -> Claim {
+    Claim::Interleavings(setup.watching(Broken::named(&[promise])), sweep)
+}
+
+fn crashed(bounds: crash::Bounds, promise: &str) -> Claim {
+    Claim::CrashMatrix(crash::Bounds { watched: Broken::named(&[promise]), ..bounds })
 }
 
 fn of_the_lock() -> Vec<Control> {
@@ -323,38 +349,35 @@ fn of_the_lock() -> Vec<Control> {
         control(
             Fault::BreakByAge,
             vec![
-                seen_by_explorer(some(2, Budget::NONE), "foreign_lock_kept", 5),
-                seen_by_explorer(some(2, Budget::NONE), "one_writer", 6),
-                Claim::Interleavings(some(2, Budget::NONE), Sweep::Nothing),
-                Claim::CrashMatrix(cells(Injury::Kill, Sequel::Writer)),
+                explored(some(2, Budget::NONE), "foreign_lock_kept", 5),
+                explored(some(2, Budget::NONE), "one_writer", 6),
+                interleaved(some(2, Budget::NONE), "one_writer", Sweep::Nothing),
+                crashed(cells(Injury::Kill, Sequel::Writer), "foreign_lock_kept"),
             ],
         ),
         control(
             Fault::BreakDeadOwner,
             vec![
-                seen_by_explorer(some(2, CRASH), "foreign_lock_kept", 6),
-                seen_by_explorer(some(3, CRASH), "one_writer", 11),
-                Claim::Interleavings(some(2, Budget::NONE), Sweep::Kill),
-                Claim::CrashMatrix(cells(Injury::Kill, Sequel::Writer)),
+                explored(some(2, CRASH), "foreign_lock_kept", 6),
+                explored(some(3, CRASH), "one_writer", 11),
+                interleaved(some(2, Budget::NONE), "foreign_lock_kept", Sweep::Kill),
+                crashed(cells(Injury::Kill, Sequel::Writer), "foreign_lock_kept"),
             ],
         ),
         control(
             Fault::UnlockOnTimeOut,
             vec![
-                seen_by_explorer(some(2, Budget::NONE), "foreign_lock_kept", 4),
-                seen_by_explorer(some(3, Budget::NONE), "one_writer", 6),
-                Claim::Interleavings(some(2, Budget::NONE), Sweep::Nothing),
-                Claim::CrashMatrix(cells(Injury::Kill, Sequel::Writer)),
+                explored(some(2, Budget::NONE), "foreign_lock_kept", 4),
+                explored(some(3, Budget::NONE), "one_writer", 6),
+                interleaved(some(2, Budget::NONE), "foreign_lock_kept", Sweep::Nothing),
+                crashed(cells(Injury::Kill, Sequel::Writer), "foreign_lock_kept"),
             ],
         ),
         control(
             Fault::RemoveForeignLock,
             vec![
-                seen_by_explorer(some(2, careless), "foreign_lock_kept", 9),
-                Claim::CrashMatrix(crash::Bounds {
-                    watched: Broken::named(&["foreign_lock_kept"]),
-                    ..cells(Injury::Stolen, Sequel::Nothing)
-                }),
+                explored(some(2, careless), "foreign_lock_kept", 9),
+                crashed(cells(Injury::Stolen, Sequel::Nothing), "foreign_lock_kept"),
             ],
         ),
     ]
@@ -368,46 +391,46 @@ fn of_the_log() -> Vec<Control> {
         control(
             Fault::ReadOutsideLock,
             vec![
-                seen_by_explorer(some(2, Budget::NONE), "ids_dense", 11),
-                Claim::Interleavings(some(2, Budget::NONE), Sweep::Nothing),
+                explored(some(2, Budget::NONE), "ids_dense", 11),
+                interleaved(some(2, Budget::NONE), "ids_dense", Sweep::Nothing),
             ],
         ),
         control(
             Fault::IgnoreTornTail,
             vec![
-                seen_by_explorer(some(2, POWER), "damage_refused", 9),
-                Claim::CrashMatrix(cells(Injury::PowerCut, Sequel::Writer)),
+                explored(some(2, POWER), "damage_refused", 9),
+                crashed(cells(Injury::PowerCut, Sequel::Writer), "damage_refused"),
             ],
         ),
         control(
             Fault::TruncateTornTail,
             vec![
-                seen_by_explorer(some(2, POWER), "log_extends", 10),
-                Claim::CrashMatrix(cells(Injury::PowerCut, Sequel::Writer)),
+                explored(some(2, POWER), "log_extends", 10),
+                crashed(cells(Injury::PowerCut, Sequel::Writer), "log_extends"),
             ],
         ),
         control(
             Fault::TwoWrites,
             vec![
-                seen_by_explorer(
+                explored(
                     Setup::new(vec![batch()], Budget { repairs: 1, ..CRASH }),
                     "batch_whole",
                     9,
                 ),
-                Claim::CrashMatrix(crash::Bounds {
-                    victim: batch(),
-                    ..cells(Injury::Kill, Sequel::Repair)
-                }),
+                crashed(
+                    crash::Bounds { victim: batch(), ..cells(Injury::Kill, Sequel::Repair) },
+                    "batch_whole",
+                ),
             ],
         ),
         control(
             Fault::CacheWithoutDigest,
             vec![
-                seen_by_explorer(Setup::new(vec![server()], restore), "ids_dense", 12),
-                Claim::CrashMatrix(crash::Bounds {
-                    victim: server(),
-                    ..cells(Injury::Restored, Sequel::Nothing)
-                }),
+                explored(Setup::new(vec![server()], restore), "ids_dense", 12),
+                crashed(
+                    crash::Bounds { victim: server(), ..cells(Injury::Restored, Sequel::Nothing) },
+                    "ids_dense",
+                ),
             ],
         ),
     ]
@@ -419,42 +442,46 @@ fn of_durability() -> Vec<Control> {
         control(
             Fault::SkipFsync,
             vec![
-                seen_by_explorer(some(1, Budget::NONE), "acked_durable", 7),
-                Claim::Interleavings(some(1, Budget::NONE), Sweep::Nothing),
-                Claim::CrashMatrix(quiet()),
+                explored(some(1, Budget::NONE), "acked_durable", 7),
+                interleaved(some(1, Budget::NONE), "acked_durable", Sweep::Nothing),
+                crashed(quiet(), "acked_durable"),
             ],
         ),
         control(
             Fault::AnswerBeforeFsync,
             vec![
-                seen_by_explorer(some(1, Budget::NONE), "acked_durable", 5),
-                Claim::Interleavings(some(1, Budget::NONE), Sweep::Nothing),
-                Claim::CrashMatrix(quiet()),
+                explored(some(1, Budget::NONE), "acked_durable", 5),
+                interleaved(some(1, Budget::NONE), "acked_durable", Sweep::Nothing),
+                crashed(quiet(), "acked_durable"),
             ],
         ),
         control(
             Fault::ReleaseBeforeFsync,
             vec![
-                seen_by_explorer(some(1, Budget::NONE), "free_lock_is_durable", 7),
-                seen_by_explorer(some(2, SYNC), "acked_durable", 16),
-                Claim::Interleavings(some(1, Budget::NONE), Sweep::Nothing),
-                Claim::CrashMatrix(quiet()),
+                explored(some(1, Budget::NONE), "free_lock_is_durable", 7),
+                explored(some(2, SYNC), "acked_durable", 16),
+                interleaved(some(1, Budget::NONE), "free_lock_is_durable", Sweep::Nothing),
+                crashed(quiet(), "free_lock_is_durable"),
             ],
         ),
         control(
             Fault::RetryFsync,
             vec![
-                seen_by_explorer(some(1, SYNC), "acked_durable", 8),
-                Claim::Interleavings(some(1, Budget::NONE), Sweep::Fail(Outcome::SyncFail(0))),
-                Claim::CrashMatrix(cells(Injury::FailOnce, Sequel::Nothing)),
+                explored(some(1, SYNC), "acked_durable", 8),
+                interleaved(
+                    some(1, Budget::NONE),
+                    "acked_durable",
+                    Sweep::Fail(Outcome::SyncFail(0)),
+                ),
+                crashed(cells(Injury::FailOnce, Sequel::Nothing), "acked_durable"),
             ],
         ),
         control(
             Fault::SkipDirFsync,
             vec![
-                seen_by_explorer(some(1, Budget::NONE).fresh(), "acked_durable", 10),
-                Claim::Interleavings(some(1, Budget::NONE).fresh(), Sweep::Nothing),
-                Claim::CrashMatrix(quiet().fresh()),
+                explored(some(1, Budget::NONE).fresh(), "acked_durable", 10),
+                interleaved(some(1, Budget::NONE).fresh(), "acked_durable", Sweep::Nothing),
+                crashed(quiet().fresh(), "acked_durable"),
             ],
         ),
     ]
@@ -464,37 +491,45 @@ fn of_the_take_back() -> Vec<Control> {
     let short = Budget { short_writes: 1, ..Budget::NONE };
     let never_works = Budget { io_errors: 1, ..SYNC };
     let with_stranger = Budget { foreign_appends: 1, ..short };
-    let failing = || Claim::CrashMatrix(cells(Injury::FailOnce, Sequel::Nothing));
+    let failing = || crashed(cells(Injury::FailOnce, Sequel::Nothing), "failclosed_writes_nothing");
     vec![
         control(
             Fault::ReleaseWithoutTakeBack,
             vec![
-                seen_by_explorer(some(1, SYNC), "failclosed_writes_nothing", 11),
-                seen_by_explorer(some(1, short), "failclosed_writes_nothing", 10),
-                Claim::Interleavings(some(1, Budget::NONE), Sweep::Fail(Outcome::SyncFail(0))),
+                explored(some(1, SYNC), "failclosed_writes_nothing", 11),
+                explored(some(1, short), "failclosed_writes_nothing", 10),
+                interleaved(
+                    some(1, Budget::NONE),
+                    "failclosed_writes_nothing",
+                    Sweep::Fail(Outcome::SyncFail(0)),
+                ),
                 failing(),
             ],
         ),
         control(
             Fault::TakeBackWithoutFsync,
             vec![
-                seen_by_explorer(some(1, SYNC), "failclosed_writes_nothing", 9),
-                Claim::Interleavings(some(1, Budget::NONE), Sweep::Fail(Outcome::SyncFail(16))),
+                explored(some(1, SYNC), "failclosed_writes_nothing", 9),
+                interleaved(
+                    some(1, Budget::NONE),
+                    "failclosed_writes_nothing",
+                    Sweep::Fail(Outcome::SyncFail(16)),
+                ),
                 failing(),
             ],
         ),
         control(
             Fault::IgnoreFailedTakeBack,
             vec![
-                seen_by_explorer(some(1, never_works), "failclosed_writes_nothing", 9),
-                Claim::CrashMatrix(cells(Injury::FailForEver, Sequel::Nothing)),
+                explored(some(1, never_works), "failclosed_writes_nothing", 9),
+                crashed(cells(Injury::FailForEver, Sequel::Nothing), "failclosed_writes_nothing"),
             ],
         ),
         control(
             Fault::RollBackBlindly,
             vec![
-                seen_by_explorer(some(1, with_stranger), "log_extends", 12),
-                Claim::CrashMatrix(cells(Injury::ShortThenForeign, Sequel::Nothing)),
+                explored(some(1, with_stranger), "log_extends", 12),
+                crashed(cells(Injury::ShortThenForeign, Sequel::Nothing), "log_extends"),
             ],
         ),
     ]
@@ -508,15 +543,15 @@ fn of_people() -> Vec<Control> {
         control(
             Fault::PersonMerelyRemoves,
             vec![
-                seen_by_explorer(some(2, lost), "acked_durable", 14),
-                Claim::CrashMatrix(cells(Injury::Kill, Sequel::Repair)),
+                explored(some(2, lost), "acked_durable", 14),
+                crashed(cells(Injury::Kill, Sequel::Repair), "free_lock_is_durable"),
             ],
         ),
         control(
             Fault::PersonRewritesEmptyLog,
             vec![
-                seen_by_explorer(some(2, doomed).fresh(), "acked_durable", 20),
-                Claim::CrashMatrix(cells(Injury::FailOnce, Sequel::Repair).fresh()),
+                explored(some(2, doomed).fresh(), "acked_durable", 20),
+                crashed(cells(Injury::FailOnce, Sequel::Repair).fresh(), "acked_durable"),
             ],
         ),
     ]
