@@ -29,7 +29,10 @@ const REFERENCE_EVENTS_MAX: u64 = 1_000;
 const ROUNDS: usize = 15;
 
 fn main() {
-    print_table();
+    // Without `--bench` this runs as a test: once, and without figures.
+    if std::env::args().any(|argument| argument == "--bench") {
+        print_table();
+    }
     let mut criterion = Criterion::default().sample_size(20).configure_from_args();
     for events in EVENTS {
         for actors in ACTORS {

@@ -98,7 +98,7 @@ const RULES: &[Rule] = &[
         control: "eprintln!(\"{error}\");",
     },
     Rule {
-        name: "no test is switched off, waits for time to pass, or is meant to panic",
+        name: "no test is switched off or meant to panic",
         about: any,
         breaks: |line| has(line.trim_start(), &["#[ignore", "#[should_panic"]),
         control: "    #[ignore = \"slow\"]",

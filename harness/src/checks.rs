@@ -19,10 +19,17 @@ use crate::{
 pub struct Request<'a> {
     /// This program, which is the bus when it is called as one.
     pub executable: &'a Path,
-    /// How far the exploration goes.
+    /// How far the exploration goes, and the others where it is [`Reach::Full`].
     pub reach: Reach,
     /// A fault to plant in what the exploration runs.
     pub planted: Option<Fault>,
+}
+
+impl Request<'_> {
+    /// The larger bound where it is asked for.
+    fn sized<T>(&self, gate: T, full: T) -> T {
+        if self.reach == Reach::Full { full } else { gate }
+    }
 }
 
 /// Which promises a check looks at. One name may stand for a part that a log shows and a part that
@@ -105,11 +112,11 @@ pub const CHECKS: [Check; 11] = [
         bound: || conform::Size::GATE.bound(),
         looks: || Looks {
             at_disks: vec!["answer_explained", "damage_refused", "foreign_lock_kept"],
-            beside: vec!["folds_agree"],
+            beside: vec!["folds_agree", "damage_named"],
             ..Looks::default()
         },
         is_simulated: false,
-        run: |_| conform::check(conform::Size::GATE),
+        run: |request| conform::check(request.sized(conform::Size::GATE, conform::Size::FULL)),
     },
     Check {
         name: "many-processes",
@@ -121,7 +128,10 @@ pub const CHECKS: [Check; 11] = [
             ..Looks::default()
         },
         is_simulated: false,
-        run: |request| processes::check(processes::Size::GATE, request.executable),
+        run: |request| {
+            let size = request.sized(processes::Size::GATE, processes::Size::FULL);
+            processes::check(size, request.executable)
+        },
     },
     Check {
         name: "system-calls",
@@ -153,7 +163,9 @@ pub const CHECKS: [Check; 11] = [
         bound: || history::bound(history::HISTORIES),
         looks: Looks::default,
         is_simulated: false,
-        run: |_| history::cross_check(history::HISTORIES),
+        run: |request| {
+            history::cross_check(request.sized(history::HISTORIES, history::HISTORIES_FULL))
+        },
     },
     Check {
         name: "vectors",
@@ -187,7 +199,7 @@ pub const CHECKS: [Check; 11] = [
             ..Looks::default()
         },
         is_simulated: false,
-        run: |_| fuzzing::check(fuzzing::MUTATIONS),
+        run: |request| fuzzing::check(request.sized(fuzzing::MUTATIONS, fuzzing::MUTATIONS_FULL)),
     },
 ];
 

@@ -51,6 +51,8 @@ pub struct Size {
 impl Size {
     /// What the gate runs.
     pub const GATE: Size = Size { cases: 2_000, steps_max: 60 };
+    /// What the gate runs with `--full`.
+    pub const FULL: Size = Size { cases: 10_000, steps_max: 60 };
     /// What a plain `cargo test` runs.
     pub const TEST: Size = Size { cases: 250, steps_max: 60 };
 

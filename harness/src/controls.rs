@@ -94,7 +94,9 @@ impl Claim {
         }
     }
 
-    /// The same checker one step lower, in every direction in which there is one.
+    /// The same checker one step lower, in every direction in which there is one. There the
+    /// explorer still watches one promise (a fault may break another in fewer processes), and the
+    /// others watch all.
     #[must_use]
     pub fn lowered(&self) -> Vec<Claim> {
         match self {
@@ -102,16 +104,18 @@ impl Claim {
                 lowered(setup).into_iter().map(|setup| Claim::Explorer(setup, *steps)).collect()
             }
             Claim::Interleavings(setup, sweep) => {
+                let setup = setup.clone().watching(Broken::ALL);
                 let mut lower = Vec::new();
                 if *sweep != Sweep::Nothing {
                     lower.push(Claim::Interleavings(setup.clone(), Sweep::Nothing));
                 }
                 if setup.plans.len() > 1 {
-                    lower.push(Claim::Interleavings(fewer(setup), *sweep));
+                    lower.push(Claim::Interleavings(fewer(&setup), *sweep));
                 }
                 lower
             }
             Claim::CrashMatrix(bounds) => {
+                let bounds = crash::Bounds { watched: Broken::ALL, ..bounds.clone() };
                 let mut lower = Vec::new();
                 if bounds.injuries != [Injury::Nothing] {
                     let injuries = vec![Injury::Nothing];

@@ -34,7 +34,7 @@ pub struct Sight {
 }
 
 /// Everything that can be expected of a run.
-pub const SIGHTS: [Sight; 12] = [
+pub const SIGHTS: [Sight; 13] = [
     Sight { name: "a commit is answered", seen: |_, scene| saw(scene, Verdict::Answered) },
     Sight { name: "a reader shows the log", seen: |_, scene| saw(scene, Verdict::Shown) },
     Sight { name: "a waiter times out", seen: |_, scene| saw(scene, Verdict::TimedOut) },
@@ -42,18 +42,25 @@ pub const SIGHTS: [Sight; 12] = [
     Sight { name: "a rewritten log is refused", seen: |_, scene| saw(scene, Verdict::Rewritten) },
     Sight {
         name: "a failure is taken back",
-        // No other call has failed, and no directory was synced, so it was the append or the fsync.
+        // An append was short or an fsync failed, of the log since no directory was synced, and no
+        // other call.
         seen: |explored, scene| {
             let Setup { budget, log, .. } = &explored.setup;
-            let is_of_log = log.is_some() || scene.left.sync_failures == budget.sync_failures;
-            scene.left.io_errors == budget.io_errors && is_of_log && saw(scene, Verdict::Io)
+            let failed_fsync = scene.left.sync_failures < budget.sync_failures && log.is_some();
+            let was_short = scene.left.short_writes < budget.short_writes;
+            let only_these = scene.left.io_errors == budget.io_errors
+                && scene.left.foreign_appends == budget.foreign_appends;
+            (failed_fsync || was_short) && only_these && saw(scene, Verdict::Io)
         },
     },
     Sight { name: "a write is unconfirmed", seen: |_, scene| saw(scene, Verdict::Unconfirmed) },
     Sight {
         name: "an unacknowledged record survives",
         seen: |_, scene| {
-            scene.world.on_disk().len() > scene.history.answered.len() && is_free(scene)
+            let sound_bytes = scene.world.reading().sound_bytes;
+            sound_bytes > scene.history.answered.len()
+                && scene.world.on_disk().len() >= sound_bytes
+                && is_free(scene)
         },
     },
     Sight {
@@ -71,6 +78,10 @@ pub const SIGHTS: [Sight; 12] = [
     Sight {
         name: "a lock is marked unconfirmed",
         seen: |_, scene| scene.world.lock.is_some_and(|lock| lock.owner == OwnerNote::Unconfirmed),
+    },
+    Sight {
+        name: "a person cuts a torn tail",
+        seen: |_, scene| scene.people.contains(&Person::Cut),
     },
     Sight {
         name: "a commit follows a repair",

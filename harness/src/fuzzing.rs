@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use gaia_bus::archive::Archive;
 use gaia_bus::bus::Answer;
-use gaia_bus::log::{Damage, ScanFault, Scanner, read_value};
+use gaia_bus::log::{Damage, DamageKind, ScanFault, Scanner, read_value};
 use gaia_bus::mcp::{Door, serve};
 use gaia_bus::replay::{LogFault, Replay};
 use gaia_bus::report::recovery::quote;
@@ -33,8 +33,11 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use proptest_state_machine::ReferenceStateMachine;
 
 use crate::chance::Chance;
-use crate::conform::{place, rig::Rig, world::World};
+use crate::conform::place;
+use crate::conform::rig::{Bend, Rig};
+use crate::conform::world::World;
 use crate::corpus;
+use crate::damage;
 use crate::report::{Draft, Report, panics_as_errors};
 use crate::strategy::instant;
 
@@ -56,15 +59,17 @@ pub fn bound(mutations: usize) -> String {
     format!("every named seed, and {mutations} mutations of each, by {} targets", TARGETS.len())
 }
 
-/// How many mutations of a seed the gate tries.
+/// How many mutations of a seed the gate tries, and how many with `--full`.
 pub const MUTATIONS: usize = 200;
+/// See [`MUTATIONS`].
+pub const MUTATIONS_FULL: usize = 2_000;
 
 /// A planted fault: which target's seeds must show it, what it is called, what it does with a seed,
 /// and the words of the panic by which it is found.
 type Planted = (&'static str, &'static str, fn(&[u8]), &'static str);
 
-/// What is planted for [`check`].
-pub const PLANTED: [Planted; 3] = [
+/// What is planted for [`check`]: something for every target.
+pub const PLANTED: [Planted; 8] = [
     ("damaged_log", "a reader that skips a torn tail", canary, "the canary: damage was not seen"),
     (
         "raw_log",
@@ -82,9 +87,48 @@ pub const PLANTED: [Planted; 3] = [
                 }
             });
         },
-        "the damage must be the same",
+        "the damage must stand where it is named",
+    ),
+    (
+        "commands",
+        "a store that appends every line twice",
+        |bytes| carried_out(bytes, Some(Bend::AppendsTwice)),
+        "should be",
+    ),
+    (
+        "mcp_lines",
+        "a server that ends its last answer without a newline",
+        |bytes| answers_alike(bytes, |output| output.truncate(output.len() - 1)),
+        "an answer is a line",
+    ),
+    (
+        "mcp_lines",
+        "a server that answers one line twice",
+        |bytes| {
+            answers_alike(bytes, |output| {
+                let first = output.split_inclusive(|byte| *byte == b'\n').next();
+                let again = first.unwrap_or_default().to_vec();
+                output.splice(0..0, again.repeat(LINES_MAX));
+            });
+        },
+        "no line has two answers",
+    ),
+    (
+        "paths",
+        "a quote that lets text move the cursor",
+        |bytes| quotes_alike(bytes, |word| format!("'{}'", word.to_string_lossy())),
+        "moves a cursor",
+    ),
+    (
+        "paths",
+        "a quote that a quote in the text ends",
+        |bytes| quotes_alike(bytes, |word| quote(word).replace("'\\''", "'")),
+        "it is not closed",
     ),
 ];
+
+/// No seed of lines from a client has as many.
+const LINES_MAX: usize = 1_000;
 
 /// Gives every named seed, and mutations of it, to its target; what is planted must be found.
 #[must_use]
@@ -156,6 +200,9 @@ fn reads_alike(bytes: &[u8], bend: fn(&mut Vec<Object>, &mut Option<Damage>)) {
     assert_eq!(whole, cut, "where a log is cut must not show");
     let (mut records, mut damage) = whole;
     bend(&mut records, &mut damage);
+    if let Some(damage) = &damage {
+        assert!(is_where_it_says(bytes, damage), "the damage must stand where it is named");
+    }
     let mut state = State::default();
     let folded = records.iter().try_for_each(|record| state.apply(record).map_err(drop));
     let cold = replay(Replay::new(Archive::new()), &[bytes]);
@@ -176,6 +223,18 @@ fn reads_alike(bytes: &[u8], bend: fn(&mut Vec<Object>, &mut Option<Damage>)) {
     let warm = replay(warm, &[bytes]);
     assert_eq!(warm.1, cold.1, "warm and cold must agree");
     assert_eq!((warm.0.length(), warm.0.digest()), (cold.0.length(), cold.0.digest()));
+}
+
+/// Whether line, offset, length and NULs are those of one line, counted apart from the scanner;
+/// only a torn tail lacks its newline.
+fn is_where_it_says(bytes: &[u8], damage: &Damage) -> bool {
+    let mut offset = 0;
+    let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').enumerate();
+    lines.any(|(index, line)| {
+        let told = damage::report(damage.kind, line, index + 1, offset);
+        offset += line.len();
+        told == *damage && line.ends_with(b"\n") != (damage.kind == DamageKind::TornTail)
+    })
 }
 
 fn scan(bytes: &[u8], chunk: usize) -> (Vec<Object>, Option<Damage>) {
@@ -245,9 +304,14 @@ pub fn canary(bytes: &[u8]) {
 ///
 /// When the store differs from the reference.
 pub fn commands(bytes: &[u8]) {
+    carried_out(bytes, None);
+}
+
+/// The same, on a store that is bent.
+fn carried_out(bytes: &[u8], bend: Option<Bend>) {
     const TRANSITIONS_MAX: usize = 40;
     let (coverage, (under, _)) = (RefCell::default(), place());
-    let mut rig = Rig::new(&under, None, &coverage);
+    let mut rig = Rig::new(&under, bend, &coverage);
     let mut world = World::new();
     for chunk in bytes.chunks(4).take(TRANSITIONS_MAX) {
         let mut seed = [0; 32];
@@ -285,13 +349,20 @@ impl Door for InMemory {
 ///
 /// When it is not.
 pub fn mcp_lines(bytes: &[u8]) {
+    answers_alike(bytes, |_| {});
+}
+
+/// The same, with the output bent before it is judged.
+fn answers_alike(bytes: &[u8], bend: fn(&mut Vec<u8>)) {
     const PING: &[u8] = b"\n{\"jsonrpc\":\"2.0\",\"id\":\"last\",\"method\":\"ping\"}\n";
     let input = [bytes, PING].concat();
     let mut output = Vec::new();
     serve(input.as_slice(), &mut output, &mut InMemory::default()).expect("memory does not fail");
+    bend(&mut output);
     assert!(output.ends_with(b"\n"), "an answer is a line");
     let lines: Vec<_> = output[..output.len() - 1].split(|byte| *byte == b'\n').collect();
-    assert!(lines.len() <= input.iter().filter(|byte| **byte == b'\n').count());
+    let asked = input.iter().filter(|byte| **byte == b'\n').count();
+    assert!(lines.len() <= asked, "no line has two answers");
     for line in &lines {
         let answer = read_value(line).unwrap_or_else(|fault| panic!("{fault:?} in an answer"));
         let answer = answer.as_object().expect("an answer is an object");
@@ -308,10 +379,8 @@ pub fn mcp_lines(bytes: &[u8]) {
 ///
 /// When a quoted path is not the word it was, or a setting is neither read nor refused in words.
 pub fn paths(bytes: &[u8]) {
-    let word: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != 0).collect();
-    let quoted = quote(OsStr::from_bytes(&word));
-    assert!(!quoted.chars().any(char::is_control), "{quoted:?} moves a cursor");
-    assert_eq!(unquote(&quoted), word, "{quoted:?}");
+    quotes_alike(bytes, quote);
+    let word = as_word(bytes);
     let value = OsString::from(OsStr::from_bytes(&word));
     let flag = PathBuf::from("/data");
     let read = Settings::from_environment(Some(flag), |_| Some(value.clone()));
@@ -324,6 +393,18 @@ pub fn paths(bytes: &[u8]) {
         Ok(settings) => assert_eq!(settings.paths.data_dir, Path::new(&value)),
         Err(error) => assert!(value.is_empty(), "{error}"),
     }
+}
+
+/// What can be a path: anything without NUL.
+fn as_word(bytes: &[u8]) -> Vec<u8> {
+    bytes.iter().copied().filter(|byte| *byte != 0).collect()
+}
+
+fn quotes_alike(bytes: &[u8], quote: fn(&OsStr) -> String) {
+    let word = as_word(bytes);
+    let quoted = quote(OsStr::from_bytes(&word));
+    assert!(!quoted.chars().any(char::is_control), "{quoted:?} moves a cursor");
+    assert_eq!(unquote(&quoted), word, "{quoted:?}");
 }
 
 /// What a POSIX shell (with `$'...'`) makes of one word: written from the shell's rules.

@@ -511,8 +511,10 @@ fn is_sequential(history: &[Operation]) -> bool {
     })
 }
 
-/// How many histories the gate and the test suite try.
+/// How many histories the gate and the test suite try, and how many the gate with `--full`.
 pub const HISTORIES: u64 = 20_000;
+/// See [`HISTORIES`].
+pub const HISTORIES_FULL: u64 = 200_000;
 
 /// How far [`cross_check`] looks.
 #[must_use]

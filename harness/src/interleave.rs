@@ -111,11 +111,12 @@ impl Case {
     }
 }
 
-/// What these scripts can break, and nothing else: none loses power or damages a log.
+/// What these scripts can break, and nothing else: none loses power or damages a log, and nobody
+/// removes the lock that a writer of half a batch leaves behind when it is killed.
 #[must_use]
 pub fn promises() -> Vec<&'static str> {
     let mut names = Broken::ALL.names();
-    names.retain(|name| !["records_whole", "damage_refused"].contains(name));
+    names.retain(|name| !["records_whole", "batch_whole", "damage_refused"].contains(name));
     names
 }
 

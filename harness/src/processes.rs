@@ -50,6 +50,8 @@ pub struct Size {
 impl Size {
     /// What the gate runs.
     pub const GATE: Size = Size { workers: 6, commands: 2_000 };
+    /// What the gate runs with `--full`.
+    pub const FULL: Size = Size { workers: 12, commands: 10_000 };
     /// What a plain `cargo test` runs.
     pub const TEST: Size = Size { workers: 4, commands: 500 };
 

@@ -25,6 +25,8 @@ pub struct Reading {
     pub sound_bytes: usize,
     /// Whether something is damaged behind them.
     pub is_damaged: bool,
+    /// Whether that is a last line without its newline, and nothing else.
+    pub is_torn: bool,
 }
 
 impl Reading {
@@ -38,7 +40,9 @@ impl Reading {
             entries.extend(entry(record.kind()));
             Ok::<(), ()>(())
         });
-        reading.is_damaged = fed.is_err() || scanner.finish().is_err();
+        // A torn tail is the only damage that shows at the end alone.
+        reading.is_torn = fed.is_ok() && scanner.finish().is_err();
+        reading.is_damaged = fed.is_err() || reading.is_torn;
         reading.sound_bytes = usize::try_from(scanner.offset()).unwrap_or(usize::MAX);
         reading
     }

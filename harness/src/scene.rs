@@ -20,21 +20,30 @@
 //!
 //! # Strangers
 //!
-//! A careless person removes a lock, another program appends, and neither asks anyone. Two windows
+//! A careless person removes a lock, another program appends, and neither asks anyone. Three windows
 //! stay open to them, since no file-system call closes them: between the `mkdir` and the open of
-//! the lock directory (then a process can take the next one's lock for its own), and between
-//! reading back and truncating (then the stranger's bytes are cut). Strangers stay out of these
-//! windows unless a setup is `is_indecent`; `tests/explore.rs` shows both limits. The other program
+//! the lock directory (then a process can take the next one's lock for its own), between reading
+//! back and truncating (then the stranger's bytes are cut), and between comparing and removing the
+//! lock directory (then the next one's lock goes, if it has no owner record yet; here the two are
+//! one call, so that this window cannot be shown). Strangers stay out of the first two unless a
+//! setup is `is_indecent`; `tests/explore.rs` shows both limits. The other program
 //! fsyncs what it appends: behind bytes that nobody fsyncs, an fsync that fails dooms whatever
 //! follows, and no protocol that does not know of them can help.
 //!
 //! # A person
 //!
-//! Does what doctor prints, and only while no process lives: claims the lock (makes it, when there
-//! is none and the log is damaged), then, for a lock of an earlier boot or of a command that only
-//! reads, removes it; otherwise copies every whole line, fsyncs the copy, renames it over the log,
-//! fsyncs the directories, and removes the lock. Each of these is a move, and processes may start
-//! in between.
+//! Does what doctor prints (`store/src/report/recovery.rs`), and only while no process lives. Each
+//! step is a move, and processes may start in between.
+//!
+//! * *A lock.* Claims it. One of an earlier boot, or of a command that only reads, is then removed.
+//!   Else every whole line is copied, the copy fsynced and renamed over the log, the data directory
+//!   fsynced, and the lock removed. (Doctor offers a restart instead of the copy: that is a power
+//!   cut, and a lock of an earlier boot.)
+//! * *A lock of an earlier boot* has lost its owner record or has kept it, as the power cut liked;
+//!   without the record nobody can tell that boot from this one. Both are moves.
+//! * *A torn tail and no lock.* Makes the lock and claims it, cuts the tail in place, fsyncs the
+//!   log, and removes the lock.
+//! * *Any other damage.* Leaves the log alone: doctor's way out is another data directory.
 //!
 //! A lock of this boot beside an *empty* log is different: perhaps the fsync of the directory above
 //! has failed, and then no rewriting of the log makes the data directory's own name durable (an
@@ -210,8 +219,15 @@ pub enum Person {
     Rewriting,
     /// Has copied every whole line, and fsynced the copy.
     Copied(Vec<u8>),
-    /// Has renamed the copy over the log, and fsynced the directories.
-    Renamed,
+    /// Has the lock in hand and will cut the torn tail that was seen.
+    Cutting {
+        /// Where the tail begins.
+        from: usize,
+        /// How long the log was.
+        whole: usize,
+    },
+    /// Has cut it, and will fsync the log.
+    Cut,
 }
 
 /// Everything there is at one moment.
@@ -255,6 +271,8 @@ pub enum Move {
     Evict,
     /// A person takes the next step of a repair.
     Repair(u8),
+    /// A person begins to repair, and finds no owner record in the lock of an earlier boot.
+    RepairUnrecorded(u8),
     /// A person restarts the machine, which leaves this image.
     Reboot(u16),
     /// Someone removes the lock without asking anyone.
@@ -282,13 +300,10 @@ impl Scene {
             moves.push(Move::Evict);
         }
         for (person, id) in self.people.iter().zip(0u8..) {
-            if self.can_repair(setup, person) {
-                if *person == Person::Idle && self.needs_reboot(setup) {
-                    let images = self.world.images(setup.is_fine).len();
-                    moves.extend((0..u16::try_from(images).unwrap_or(u16::MAX)).map(Move::Reboot));
-                } else {
-                    moves.push(Move::Repair(id));
-                }
+            if *person != Person::Idle {
+                moves.push(Move::Repair(id));
+            } else if self.can_begin_repair(setup) {
+                self.beginnings(setup, id, moves);
             }
         }
         if self.left.careless > 0 && self.world.lock.is_some() && self.is_decent(setup) {
@@ -402,28 +417,40 @@ impl Scene {
         }
     }
 
-    fn can_repair(&self, setup: &Setup, person: &Person) -> bool {
-        match person {
-            Person::Removing | Person::Rewriting | Person::Copied(_) | Person::Renamed => true,
-            Person::Idle => {
-                self.left.repairs > 0
-                    && self.is_quiet(setup)
-                    && match self.world.lock {
-                        Some(lock) => {
-                            !lock.claimed || setup.fault == Some(Fault::PersonDoesNotClaim)
-                        }
-                        None => self.world.reading().is_damaged,
-                    }
-            }
+    fn can_begin_repair(&self, setup: &Setup) -> bool {
+        let has_trouble = match self.world.lock {
+            Some(lock) => !lock.claimed || setup.fault == Some(Fault::PersonDoesNotClaim),
+            None => self.world.reading().is_torn,
+        };
+        has_trouble && self.left.repairs > 0 && self.is_quiet(setup)
+    }
+
+    /// What a person begins with, in every way that the lock may look.
+    fn beginnings(&self, setup: &Setup, id: u8, moves: &mut Vec<Move>) {
+        let merely = setup.fault == Some(Fault::PersonMerelyRemoves);
+        let Some(lock) = self.world.lock.filter(|_| !merely) else {
+            moves.push(Move::Repair(id));
+            return;
+        };
+        let is_of_earlier_boot = lock.maker == Maker::EarlierBoot;
+        if is_of_earlier_boot || !self.needs_reboot(setup, lock) {
+            moves.push(Move::Repair(id));
+        }
+        if is_of_earlier_boot && !self.needs_reboot(setup, lock) {
+            moves.push(Move::RepairUnrecorded(id));
+        }
+        if self.needs_reboot(setup, lock) {
+            let images = self.world.images(setup.is_fine).len();
+            moves.extend((0..u16::try_from(images).unwrap_or(u16::MAX)).map(Move::Reboot));
         }
     }
 
-    /// Whether the lock may guard a name that no rewriting of the log makes durable.
-    fn needs_reboot(&self, setup: &Setup) -> bool {
-        let this_boot = self.world.lock.is_some_and(|lock| !may_merely_remove(lock));
-        this_boot
+    /// Whether the lock, as it looks without a record of an earlier boot, may guard a name that no
+    /// rewriting of the log makes durable.
+    fn needs_reboot(&self, setup: &Setup, lock: Lock) -> bool {
+        lock.owner != OwnerNote::Read
+            && self.world.log.is_some()
             && self.world.visible().is_empty()
-            && setup.fault != Some(Fault::PersonMerelyRemoves)
             && setup.fault != Some(Fault::PersonRewritesEmptyLog)
     }
 
@@ -472,7 +499,8 @@ impl Scene {
                 next.left.evictions -= 1;
                 next.world.evict();
             }
-            Move::Repair(id) => next.repair(setup, id),
+            Move::Repair(id) => next.repair(setup, id, true),
+            Move::RepairUnrecorded(id) => next.repair(setup, id, false),
             Move::RemoveCarelessly => {
                 next.left.careless -= 1;
                 next.world.lock = None;
@@ -537,48 +565,61 @@ impl Scene {
         Some(())
     }
 
-    fn repair(&mut self, setup: &Setup, id: u8) {
+    fn repair(&mut self, setup: &Setup, id: u8, is_recorded: bool) {
         let at = usize::from(id);
         self.people[at] = match std::mem::replace(&mut self.people[at], Person::Idle) {
             Person::Idle => {
                 self.left.repairs -= 1;
-                self.begin_repair(setup, id)
+                self.begin_repair(setup, id, is_recorded)
             }
+            Person::Rewriting if self.world.log.is_none() => Person::Removing,
             Person::Rewriting => {
-                let sound_bytes = self.world.reading().sound_bytes;
-                Person::Copied(self.world.visible()[..sound_bytes].to_vec())
+                let log = self.world.visible();
+                let whole_lines =
+                    log.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+                Person::Copied(log[..whole_lines].to_vec())
             }
             Person::Copied(copy) => {
                 self.world.replace_log(copy);
-                if self.world.dir_name == Name::Pending {
-                    self.world.dir_name = Name::Durable;
-                }
-                Person::Renamed
+                Person::Removing
             }
-            Person::Removing | Person::Renamed => {
+            // The log is not as it was seen: doctor, asked again, names the lock.
+            Person::Cutting { whole, .. } if self.world.visible().len() != whole => {
+                Person::Rewriting
+            }
+            Person::Cutting { from, .. } => {
+                self.world.cut_log(from);
+                Person::Cut
+            }
+            Person::Cut => {
+                self.world.sync_log();
+                Person::Removing
+            }
+            Person::Removing => {
                 self.world.lock = None;
                 Person::Idle
             }
         };
     }
 
-    fn begin_repair(&mut self, setup: &Setup, id: u8) -> Person {
-        let is_damaged = self.world.reading().is_damaged;
-        if setup.fault == Some(Fault::PersonMerelyRemoves) && !is_damaged {
-            self.world.lock = None;
-            return Person::Idle;
-        }
+    fn begin_repair(&mut self, setup: &Setup, id: u8, is_recorded: bool) -> Person {
         match &mut self.world.lock {
             None => {
                 self.world.make_lock(Maker::Person(id));
                 if let Some(lock) = &mut self.world.lock {
                     lock.claimed = true;
                 }
-                Person::Rewriting
+                let from = self.world.reading().sound_bytes;
+                Person::Cutting { from, whole: self.world.visible().len() }
+            }
+            Some(_) if setup.fault == Some(Fault::PersonMerelyRemoves) => {
+                self.world.lock = None;
+                Person::Idle
             }
             Some(lock) => {
                 lock.claimed = true;
-                if may_merely_remove(*lock) && !is_damaged {
+                let is_of_earlier_boot = lock.maker == Maker::EarlierBoot && is_recorded;
+                if is_of_earlier_boot || lock.owner == OwnerNote::Read {
                     Person::Removing
                 } else {
                     Person::Rewriting
@@ -624,12 +665,6 @@ impl Scene {
         let (log, on_disk) = (show(self.world.visible()), show(self.world.on_disk()));
         format!("log <{log}> | disk {disk}<{on_disk}> | lock {lock}")
     }
-}
-
-/// Whether doctor's steps for this lock are merely to remove it.
-#[must_use]
-pub fn may_merely_remove(lock: Lock) -> bool {
-    lock.maker == Maker::EarlierBoot || lock.owner == OwnerNote::Read
 }
 
 fn picture_of(lock: Lock) -> String {

@@ -156,6 +156,9 @@ fn tell(setup: &Setup, scene: &Scene, made: Move) -> String {
         Move::PowerCut(_) => "the power fails; the machine starts again".to_owned(),
         Move::Reboot(_) => "a person restarts the machine".to_owned(),
         Move::Evict => "the kernel drops clean pages".to_owned(),
+        Move::RepairUnrecorded(id) => {
+            format!("person {} claims a lock that has lost its owner record", id + 1)
+        }
         Move::Repair(id) => {
             let person = format!("person {}", id + 1);
             match &scene.people[usize::from(id)] {
@@ -164,7 +167,9 @@ fn tell(setup: &Setup, scene: &Scene, made: Move) -> String {
                 }
                 Person::Rewriting => format!("{person} copies every whole line, fsyncs the copy"),
                 Person::Copied(_) => format!("{person} renames the copy over the log, fsyncs"),
-                Person::Removing | Person::Renamed => format!("{person} removes the lock"),
+                Person::Cutting { .. } => format!("{person} cuts the torn tail"),
+                Person::Cut => format!("{person} fsyncs the log"),
+                Person::Removing => format!("{person} removes the lock"),
             }
         }
         Move::RemoveCarelessly => "someone removes the lock and asks nobody".to_owned(),

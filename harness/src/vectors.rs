@@ -48,7 +48,7 @@ const CONTROLS: [Part; 5] = [
     ),
     ("a changed table row, on the reference state", checks::negative_control_of_tables::<State>),
     ("a changed table row, on the projection", checks::negative_control_of_tables::<Store>),
-    ("a raw log with another kind, line or count", stored::negative_control_of_raw_logs),
+    ("a raw log with another kind, line, offset or count", stored::negative_control_of_raw_logs),
 ];
 
 /// Runs every vector. A part that judged nothing is wrong, as is a control that planted nothing.

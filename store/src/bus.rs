@@ -424,32 +424,16 @@ fn unfinished() -> Failure {
     Failure::Io { doing: "carrying out the command", error: DiskError { code: None, text } }
 }
 
-/// Creates the data directory (mode 0700) and makes the names of all that it creates durable.
+/// Creates the data directory and what is missing above it (mode 0700). No name is made durable
+/// here: the first commit does that under the lock, where an fsync that fails is not forgotten.
 fn create_data_dir(paths: &Paths) -> Result<(), Failure> {
     use std::os::unix::fs::DirBuilderExt;
-    let mut missing: Vec<_> = paths
-        .data_dir
-        .ancestors()
-        .take_while(|path| !path.as_os_str().is_empty() && path.symlink_metadata().is_err())
-        .collect();
-    while let Some(path) = missing.pop() {
-        let made = std::fs::DirBuilder::new().mode(0o700).create(path);
-        let durable = match made {
-            // Another process was faster. Whoever commits first makes every name above the log
-            // durable, so it does not matter who made it.
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-            Err(error) => Err(error),
-            Ok(()) => {
-                let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-                std::fs::File::open(parent.unwrap_or(".".as_ref())).and_then(|dir| dir.sync_all())
-            }
-        };
-        durable.map_err(|error| {
-            let text = format!("creating the data directory {}: {error}", path.display());
-            Failure::LockUnavailable { error: DiskError { code: error.raw_os_error(), text } }
-        })?;
-    }
-    Ok(())
+    let path = &paths.data_dir;
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+    made.map_err(|error| {
+        let text = format!("creating the data directory {}: {error}", path.display());
+        Failure::LockUnavailable { error: DiskError { code: error.raw_os_error(), text } }
+    })
 }
 
 /// Short sleeps that do not grow: growing ones punish whoever has waited longest, and fixed ones

@@ -98,7 +98,7 @@ pub enum Reply<'a> {
     Exists,
     /// There is nothing at the path.
     Absent,
-    /// `InspectLock`: there is a directory. `OpenLog`, `OpenWriters`: it is open and this long.
+    /// `OpenLog`, `OpenWriters`: it is open and this long.
     Opened {
         /// Its length in bytes.
         bytes: u64,
@@ -115,7 +115,7 @@ pub enum Reply<'a> {
     Length(u64),
     /// `RemoveLock`: another directory stands at the path; it was left alone.
     NotOurs,
-    /// `SyncDataDir`, `SyncParentDir`: a directory could not even be opened, so nothing was tried.
+    /// `SyncParentDir`: a directory could not even be opened, so nothing was tried.
     Unopened(DiskError),
     /// The operating system refused.
     Failed(DiskError),

@@ -189,7 +189,8 @@ pub(crate) fn raw_logs() -> usize {
     cases.len()
 }
 
-/// The negative control: no raw log is read as anything but what was recorded.
+/// The negative control: no raw log is read as anything but what was recorded, and damage that is
+/// named one byte off is seen.
 pub(crate) fn negative_control_of_raw_logs() -> usize {
     let mut planted = 0;
     for case in cases("logs.jsonl").iter().filter(|case| !is_deviation(case)) {
@@ -207,6 +208,12 @@ pub(crate) fn negative_control_of_raw_logs() -> usize {
             }
             let tampered = case.clone().with("parse", expected.clone().with(key, other));
             assert!(check_parse(&tampered).is_err(), "{}: {key}", text(case, "name"));
+            planted += 1;
+        }
+        let log = base64(text(case, "base64"));
+        if let Err(LogFault::Damaged(mut damage)) = read(&log, log.len().max(1)) {
+            damage.offset += 1;
+            assert!(check_damage(&log, &damage, expected).is_err());
             planted += 1;
         }
     }

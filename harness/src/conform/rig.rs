@@ -26,8 +26,8 @@ use gaia_bus_model::text::Text;
 use rustix::fs::{CWD, Mode};
 
 use super::world::{
-    Expected, Fault, Faults, HANDLES, Holder, Lock, LogPath, Point, RELEASE_RETRIES, Transition,
-    World, WrongKind,
+    Expected, Fault, Faults, HANDLES, Holder, Lock, LogPath, POINTS, Point, RELEASE_RETRIES,
+    Transition, World, WrongKind,
 };
 use crate::strategy::{TEXT_BYTES_MAX, instant};
 
@@ -75,6 +75,8 @@ struct Controls {
     clock_ms: Cell<i64>,
     tokens: Cell<u64>,
     faults: RefCell<Faults>,
+    /// Where faults came to pass.
+    met: RefCell<Vec<Point>>,
 }
 
 /// Where the handles get their time and tokens from.
@@ -109,14 +111,16 @@ impl FaultyDisk {
     fn due(&self, point: Point) -> Option<Fault> {
         let mut faults = self.controls.faults.borrow_mut();
         let (_, fault) = faults.0.iter_mut().find(|(planted, _)| *planted == point)?;
-        match fault {
-            Fault::Fails(0, _) => None,
+        let due = match fault {
+            Fault::Fails(0, _) => return None,
             Fault::Fails(times, errno) => {
                 *times -= 1;
-                Some(Fault::Fails(1, *errno))
+                Fault::Fails(1, *errno)
             }
-            Fault::Short(_) => Some(*fault),
-        }
+            Fault::Short(_) => *fault,
+        };
+        self.controls.met.borrow_mut().push(point);
+        Some(due)
     }
 }
 
@@ -301,6 +305,14 @@ impl<'a> Rig<'a> {
         Bus::on(settings, disk, Clock(Rc::clone(&self.controls)))
     }
 
+    /// No call fails any more; those that did are counted.
+    fn disarm(&self) {
+        self.arm(&Faults::default());
+        for point in self.controls.met.take() {
+            self.count("fault", format!("{point:?}"));
+        }
+    }
+
     fn count(&self, kind: &'static str, name: impl Into<String>) {
         *self.coverage.borrow_mut().entry((kind, name.into())).or_default() += 1;
     }
@@ -318,14 +330,14 @@ impl<'a> Rig<'a> {
                 self.arm(faults);
                 let busy = self.handles[*handle].look_at_lock().map(|lock| lock.sentence());
                 let answer = self.handles[*handle].call(*verb, arguments.clone());
-                self.arm(&Faults::default());
+                self.disarm();
                 self.count("verb", verb.name());
                 self.check_answer(&answer, world, busy)?;
             }
             Transition::Show { faults } => {
                 self.arm(faults);
                 let shown = self.handles[0].read(Archive::new());
-                self.arm(&Faults::default());
+                self.disarm();
                 check_shown(shown, world)?;
             }
             Transition::Restart { handle } => self.handles[*handle] = self.fresh(),
@@ -647,7 +659,7 @@ fn brief(tree: &Tree) -> String {
 }
 
 /// What has to have happened between the calls.
-const TRANSITIONS: [&str; 27] = [
+const TRANSITIONS: [&str; 28] = [
     "call",
     "show",
     "restart",
@@ -674,6 +686,7 @@ const TRANSITIONS: [&str; 27] = [
     "planted in the lock's place, File",
     "planted in the lock's place, Symlink",
     "planted in the log's place, Directory",
+    "planted in the log's place, Fifo",
     "planted in the log's place, Symlink",
 ];
 
@@ -695,6 +708,7 @@ pub fn not_met(coverage: &Coverage) -> Vec<String> {
         .chain(failures)
         .chain(outcomes)
         .chain(TRANSITIONS.map(|name| ("transition", name.to_owned())))
+        .chain(POINTS.map(|point| ("fault", format!("{point:?}"))))
         .filter(|wanted| !coverage.contains_key(wanted))
         .map(|(kind, name)| format!("{kind} {name}"))
         .collect()

@@ -55,7 +55,8 @@ pub enum Point {
 }
 
 /// Where a fault may be planted; the later ones only matter behind an earlier one.
-const POINTS: [Point; 20] = [
+/// All of them.
+pub const POINTS: [Point; 20] = [
     Point::MakeLock,
     Point::InspectLock,
     Point::OpenLock,
@@ -753,9 +754,11 @@ fn lasting(failure: &Failure) -> Option<Failure> {
     }
 }
 
-fn faults() -> BoxedStrategy<Faults> {
+/// What goes wrong in one call, with a bias to what it is the rare call to make.
+fn faults(rare: &[Point]) -> BoxedStrategy<Faults> {
     let errno = select(vec![5, 28, 30, 13]);
-    let one = (select(POINTS.to_vec()), errno.clone())
+    let points: Vec<Point> = POINTS.into_iter().chain(rare.repeat(8)).collect();
+    let one = (select(points), errno.clone())
         .prop_map(|(point, errno)| vec![(point, Fault::Fails(u32::MAX, errno))]);
     let release = (select(vec![Point::RemoveOwner, Point::RemoveLock]), 1..=3_u32, errno.clone())
         .prop_map(|(point, times, errno)| vec![(point, Fault::Fails(times, errno))]);
@@ -798,12 +801,18 @@ impl ReferenceStateMachine for World {
 
     fn transitions(world: &World) -> BoxedStrategy<Transition> {
         let known = world.known();
-        let call = (0..HANDLES, strategy::command(&known), faults()).prop_map(
-            |(handle, (verb, arguments), faults)| Transition::Call {
-                handle,
-                verb,
-                arguments,
-                faults,
+        let begins = world.lines.is_empty();
+        let call = (0..HANDLES, strategy::command(&known)).prop_flat_map(
+            move |(handle, (verb, arguments))| {
+                let rare: &[Point] = match verb {
+                    Verb::Inbox => &[Point::ReadSpan],
+                    _ if begins => &[Point::CreateLog, Point::SyncDataDir, Point::SyncParentDir],
+                    _ => &[],
+                };
+                faults(rare).prop_map(move |faults| {
+                    let arguments = arguments.clone();
+                    Transition::Call { handle, verb, arguments, faults }
+                })
             },
         );
         let wrong = || select(vec![WrongKind::Symlink, WrongKind::Fifo]);
@@ -833,7 +842,7 @@ impl ReferenceStateMachine for World {
         let passing = select(vec![1, 29_999, 30_000, 30_001, 1, 7_200_000, -60_000, 0]);
         proptest::strategy::Union::new_weighted(vec![
             (40, call.boxed()),
-            (2, faults().prop_map(|faults| Transition::Show { faults }).boxed()),
+            (2, faults(&[]).prop_map(|faults| Transition::Show { faults }).boxed()),
             (restarts, restart.boxed()),
             (6, passing.prop_map(|ms| Transition::Pass { ms }).boxed()),
             (5, proptest::strategy::Union::new_weighted(mishaps).boxed()),

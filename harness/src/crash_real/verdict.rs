@@ -143,9 +143,7 @@ pub(super) fn told(
         (Some(0), None) if said.is_empty() || said.contains("could not be written to stdout") => {
             Ok(errand.expected(history))
         }
-        (Some(2), None) | (Some(3), None | Some(Outcome::FailedClosed)) => {
-            Ok(Outcome::FailedClosed)
-        }
+        (Some(3), None | Some(Outcome::FailedClosed)) => Ok(Outcome::FailedClosed),
         (Some(4), None | Some(Outcome::Unknown)) => Ok(Outcome::Unknown),
         (_, read) => Err(Wrong::Ended(format!("{:?}, told {read:?}, {said}", done.status))),
     }

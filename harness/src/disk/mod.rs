@@ -565,7 +565,7 @@ impl World {
     /// Another program appends to the log without the lock, and fsyncs it.
     pub fn append_foreign(&mut self, bytes: &[u8]) {
         self.append(bytes);
-        self.with_log_do(Inode::sync);
+        self.sync_log();
     }
 
     /// The log is replaced by these bytes, durably: a copy, an fsync, a rename, an fsync of the
@@ -573,6 +573,16 @@ impl World {
     pub fn replace_log(&mut self, bytes: Vec<u8>) {
         self.log = Some(Shared::new(Inode::durable(bytes)));
         self.log_name = Name::Durable;
+    }
+
+    /// A person cuts the log to this length: visible at once, durable with the next fsync.
+    pub fn cut_log(&mut self, to: usize) {
+        self.with_log_do(|log| log.truncate(to));
+    }
+
+    /// A person fsyncs the log.
+    pub fn sync_log(&mut self) {
+        self.with_log_do(Inode::sync);
     }
 
     /// Whether an eviction would show.

@@ -1,8 +1,8 @@
 //! What a person is to do, for each kind of trouble: the steps in order, as commands.
 //!
-//! The bus never repairs anything, so these texts are part of the protocol: the harness lets a
-//! simulated person follow them and explores what comes of it, and the README's runbook is made
-//! from them. Two rules stand above all: every bus process is stopped first, and one person works
+//! The bus never repairs anything, so these texts are part of the protocol: the harness explores
+//! what comes of a person who takes these steps (`harness/src/scene.rs`), carries out the printed
+//! commands after real crashes, and the README's runbook is made from them. Two rules stand above all: every bus process is stopped first, and one person works
 //! at a time (a lock is *claimed* by renaming its owner record, which succeeds once).
 //!
 //! # Why a dead writer's lock is not just removed
@@ -244,6 +244,7 @@ fn foreign_lock(paths: &Paths) -> Vec<Step> {
 fn torn_tail(offset: u64, length: u64, paths: &Paths) -> Vec<Step> {
     let log = quote(paths.log.as_os_str());
     let lock = quote(paths.lock.as_os_str());
+    let claimed = quote(paths.lock.join(CLAIMED_NAME).as_os_str());
     let copy = quote(beside(&paths.log, &format!(".torn-at-{offset}")).as_os_str());
     let whole = offset.saturating_add(length);
     vec![
@@ -252,9 +253,9 @@ fn torn_tail(offset: u64, length: u64, paths: &Paths) -> Vec<Step> {
             format!("(set -C; umask 077; cat -- {log} > {copy}) && sync -- {copy}"),
         ),
         run(
-            "Confirm that no lock exists, by taking it yourself. If this fails there is one: stop \
-             here and run doctor again",
-            format!("mkdir -- {lock}"),
+            "Confirm that no lock exists, by taking and claiming it yourself. If this fails there \
+             is one: stop here and run doctor again",
+            format!("mkdir -- {lock} && mkdir -- {claimed}"),
         ),
         run(
             &format!(
@@ -267,7 +268,7 @@ fn torn_tail(offset: u64, length: u64, paths: &Paths) -> Vec<Step> {
                  sync -- {log}"
             ),
         ),
-        run("Give the lock back", format!("rmdir -- {lock}")),
+        run("Give the lock back", format!("rmdir -- {claimed} && rmdir -- {lock}")),
     ]
 }
 

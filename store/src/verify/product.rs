@@ -203,7 +203,7 @@ fn no_developer_path(text: &str) -> Result<(), String> {
 
 fn transport(sources: &Sources, server: &Result<Running, String>) -> Check {
     let verdict = (|| -> Verdict {
-        scan_sees()?;
+        scan_sees(|source| !scan::findings(source).is_empty())?;
         for crate_root in ["store/src/lib.rs", "store/src/main.rs", "model/src/lib.rs"] {
             if !sources.files.contains(&crate_root) {
                 return Err(format!("{crate_root} was not scanned"));
@@ -226,11 +226,10 @@ fn transport(sources: &Sources, server: &Result<Running, String>) -> Check {
 }
 
 /// The negative control of the scan: sources that it must find fault with, on every run.
-fn scan_sees() -> Result<(), String> {
+fn scan_sees(seen: impl Fn(&str) -> bool) -> Result<(), String> {
     let listener = "fn f() { std::net::TcpListener::bind(x); }";
     let shell = "use std::process::Command; fn f() { Command::new(\"sh\"); }";
     let clean = "fn f() -> &'static str { \"TcpListener\" } // std::net";
-    let seen = |source: &str| !scan::findings(source).is_empty();
     if seen(listener) && seen(shell) && !seen(clean) {
         Ok(())
     } else {
@@ -432,6 +431,7 @@ mod tests {
             ("gaia-interagent", "other", "the MCP manifest declares the stdio server"),
             ("\"stdio\"", "\"http\"", "the MCP manifest declares the stdio server"),
             ("command", "url", "the MCP manifest declares the stdio server"),
+            ("\"args\"", "\"url\": \"x\", \"args\"", "the MCP manifest declares the stdio server"),
             ("serve\"", "state\"", "the MCP server is this binary's serve"),
             ("gaia-bus", "node", "the MCP server is this binary's serve"),
             ("gaia-bus", "C:\\\\dev\\\\gaia-bus", "the plugin holds no absolute developer path"),
@@ -461,6 +461,19 @@ mod tests {
             (&SOURCES, &Err("gone".into())),
         ] {
             assert!(!transport(sources, server).ok);
+        }
+    }
+
+    #[test]
+    fn a_scan_that_tells_nothing_apart_does_not_pass_its_control() {
+        let blind: [fn(&str) -> bool; 4] = [
+            |_| false,
+            |_| true,
+            |source| source.contains("bind"),
+            |source| source.contains("process::Command"),
+        ];
+        for seen in blind {
+            assert!(scan_sees(seen).is_err());
         }
     }
 

@@ -133,23 +133,18 @@ struct Stripper<'a> {
 fn strip(source: &str) -> Code {
     let code = Code { text: String::with_capacity(source.len()), literals: Vec::new() };
     let mut stripper = Stripper { rest: source.chars().peekable(), code, line: 1 };
-    let mut before = ' ';
     while let Some(c) = stripper.next() {
         match (c, stripper.rest.peek().copied()) {
             ('/', Some('/')) => stripper.line_comment(),
             ('/', Some('*')) => stripper.block_comment(),
             ('"', _) => stripper.string(),
-            ('r', Some('"' | '#')) if !is_of_word(before) || before == 'b' => stripper.raw(),
+            // r"", br"", cr"": no other word may stand right before a quote or a hash.
+            ('r', Some('"' | '#')) => stripper.raw(),
             ('\'', _) => stripper.quote(),
             (c, _) => stripper.code.text.push(c),
         }
-        before = c;
     }
     stripper.code
-}
-
-fn is_of_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
 }
 
 impl Stripper<'_> {
@@ -205,7 +200,7 @@ impl Stripper<'_> {
         self.code.literals.push((line, literal));
     }
 
-    /// After an `r`: a raw string, a raw identifier, or just a word that ends so.
+    /// After an `r`: a raw string or a raw identifier.
     fn raw(&mut self) {
         let mut hashes = 0;
         while self.rest.next_if_eq(&'#').is_some() {
@@ -259,6 +254,12 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_counted_through_comments_and_literals() {
+        let source = "/*\n*/ \"\n\" r#\"\n\"#\nTcpListener\nprocess::Command::new(\"sh\")\n";
+        assert_eq!(findings(source).iter().map(|f| f.line).collect::<Vec<_>>(), [5, 6]);
+    }
+
+    #[test]
     fn every_forbidden_name_and_path_is_found_in_code() {
         for name in NETWORK.iter().chain(&NETWORK_PATHS) {
             assert!(!whats(&format!("fn f() {{ let x = {name}::y(); }}")).is_empty(), "{name}");
@@ -276,10 +277,14 @@ mod tests {
             "const X: &str = \"\\\"TcpListener\";",
             "const X: &str = r\"TcpListener\"; const Y: &str = r#\"a\"TcpListener\"#;",
             "const X: &[u8] = br#\"TcpListener\"#;",
+            "const X: &CStr = cr#\"a\"TcpListener\"#;",
             "const X: char = '\"'; // TcpListener",
             "const X: char = '\\''; // TcpListener",
             "const X: char = '\\u{1f}'; /* TcpListener */",
             "fn f<'a>(x: &'a str) {} // TcpListener",
+            "fn f<'asocket>() {}",
+            "const X: [char; 2] = ['x'/* TcpListener */, '\\n'/* TcpListener */];",
+            "/* TcpListener",
         ] {
             assert_eq!(findings(source), [], "{source}");
         }
@@ -307,6 +312,9 @@ mod tests {
             |program: &str| format!("use std::process::Command; Command::new({program:?});");
         for shell in ["sh", "/bin/sh", "/usr/bin/env", "cmd.exe", "C:\\Windows\\CMD.EXE", "pwsh"] {
             assert_eq!(whats(&spawn(shell)), [format!("a shell: {shell}")]);
+        }
+        for literal in ["r\"sh\"", "r#\"sh\"#", "r##\"/bin/sh\"##"] {
+            assert_eq!(whats(&format!("process::Command::new({literal})")).len(), 1, "{literal}");
         }
         assert_eq!(whats(&spawn("gaia-bus")), [""; 0]);
         assert_eq!(whats("clap::Command::new(\"completions\").arg(\"bash\")"), [""; 0]);
