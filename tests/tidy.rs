@@ -31,6 +31,11 @@ fn in_store(path: &str) -> bool {
     path.starts_with("store/src/")
 }
 
+fn in_store_but_for_disk_and_configuration(path: &str) -> bool {
+    const MAY: [&str; 2] = ["store/src/disk.rs", "store/src/config/destination.rs"];
+    in_store(path) && !MAY.contains(&path)
+}
+
 fn shipped(path: &str) -> bool {
     in_model(path) || in_store(path)
 }
@@ -70,14 +75,17 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "only the disk truncates or removes, and configuration what its own call has made",
-        about: |path| {
-            const MAY: [&str; 2] = ["store/src/disk.rs", "store/src/config/destination.rs"];
-            in_store(path) && !MAY.contains(&path)
-        },
+        about: in_store_but_for_disk_and_configuration,
         breaks: |line| {
             has(line, &["set_len(", "remove_dir", "remove_file", "unlinkat", "ftruncate"])
         },
         control: "fs::remove_dir(&paths.lock)?;",
+    },
+    Rule {
+        name: "only the disk fsyncs, so that an fsync that fails is the commit's to answer for",
+        about: in_store_but_for_disk_and_configuration,
+        breaks: |line| has(line, &["sync_all(", "sync_data(", "fsync(", "fdatasync("]),
+        control: "File::open(parent)?.sync_all()?;",
     },
     Rule {
         name: "the source that ships is the source that is explored: no cfg(loom)",

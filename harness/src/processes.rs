@@ -11,7 +11,7 @@
 //! command in a shell. Some messages bear an idempotency key, and are sent again: also by the next
 //! process of a worker whose last was killed while it sent one. In the end every invariant of the
 //! model must hold, of a log that has records of every type, and `history::judge` reads the log as
-//! the witness. A process that nobody killed must answer.
+//! the witness. A process that nobody killed must answer, and may fail closed for a lock only.
 //!
 //! Cannot see. Power loss (`crash_real`), and interleavings that this machine's scheduler never
 //! makes (`explore`, `interleave`).
@@ -531,7 +531,21 @@ impl Drop for Server {
 
 /// What a whole line tells; nothing when the line is not whole.
 fn whole(output: &[u8]) -> Result<Option<Outcome>, String> {
-    if output.ends_with(b"\n") { told_by(output).map(Some) } else { Ok(None) }
+    if output.ends_with(b"\n") { told_by_worker(output).map(Some) } else { Ok(None) }
+}
+
+/// What an envelope tells. Nothing but a lock that stays is ever in the way of a worker: that the
+/// log is damaged, or cannot be read or written, is told for no reason.
+fn told_by_worker(envelope: &[u8]) -> Result<Outcome, String> {
+    let outcome = told_by(envelope)?;
+    let code = object(envelope)?.get_text("code").map(ToString::to_string);
+    match (&outcome, code.as_deref()) {
+        (Outcome::FailedClosed, Some("lock-timeout")) => Ok(outcome),
+        (Outcome::FailedClosed | Outcome::Unknown, code) => {
+            Err(format!("failed closed for no reason: {code:?}"))
+        }
+        (Outcome::Answered(_), _) => Ok(outcome),
+    }
 }
 
 /// What the answer of a server tells.
@@ -547,7 +561,7 @@ fn told_by_server(line: &[u8]) -> Result<Outcome, String> {
     }
     let content = result.get("content").and_then(Json::as_array).unwrap_or_default();
     let text = content.first().and_then(Json::as_object).and_then(|text| text.get_text("text"));
-    told_by(text.ok_or_else(no_result)?.to_string().as_bytes())
+    told_by_worker(text.ok_or_else(no_result)?.to_string().as_bytes())
 }
 
 /// What a worker remembers from one command to the next.
@@ -627,5 +641,21 @@ impl Mind {
     /// The process dies: the next one is another actor.
     fn die(&mut self) {
         (self.me, self.pending) = (None, Vec::new());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_may_fail_closed_for_a_lock_and_for_nothing_else() {
+        let told = |code: &str| {
+            told_by_worker(format!("{{\"failClosed\":true,\"code\":\"{code}\"}}").as_bytes())
+        };
+        assert_eq!(told("lock-timeout"), Ok(Outcome::FailedClosed));
+        for code in ["log-corrupt", "io", "write-unconfirmed", "history-rewritten"] {
+            assert!(told(code).is_err(), "{code}");
+        }
     }
 }
