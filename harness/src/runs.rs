@@ -232,7 +232,7 @@ fn full() -> Vec<Run> {
         run(
             "4 processes, new directory",
             Setup::new(commits(4, 1), ONE_OF_EACH).fresh(),
-            1_327_270,
+            1_437_953,
             &USUAL,
         ),
         run(
@@ -249,9 +249,9 @@ fn full() -> Vec<Run> {
                     ..Budget::NONE
                 },
             ),
-            1,
+            2_185_658,
             &USUAL,
         ),
-        run("5 processes", Setup::new(commits(5, 1), ONE_OF_EACH), 1, &USUAL),
+        run("5 processes", Setup::new(commits(5, 1), ONE_OF_EACH), 8_232_813, &USUAL),
     ]
 }
