@@ -123,7 +123,7 @@ pub const PLANTED: [Planted; 8] = [
         "paths",
         "a quote that a quote in the text ends",
         |bytes| quotes_alike(bytes, |word| quote(word).replace("'\\''", "'")),
-        "it is not closed",
+        "stands outside of quotes",
     ),
 ];
 
