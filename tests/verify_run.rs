@@ -181,9 +181,8 @@ fn a_socket_that_the_server_holds_is_counted_and_one_that_it_inherited_is_not() 
 
     let connected = bench.outside().join("connected");
     let port = listener.local_addr().unwrap().port();
-    let script = format!(
-        "#!/usr/bin/env bash\nexec 9<>/dev/tcp/127.0.0.1/{port} || exit 1\nexec {shipped:?} \"$@\"\n"
-    );
+    let connect = format!("exec 9<>/dev/tcp/127.0.0.1/{port} || exit 1");
+    let script = format!("#!/usr/bin/env bash\n{connect}\nexec {shipped:?} \"$@\"\n");
     fs::write(&connected, script).unwrap();
     fs::set_permissions(&connected, fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(look(&connected), Ok(Some(1)));

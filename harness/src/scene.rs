@@ -20,15 +20,15 @@
 //!
 //! # Strangers
 //!
-//! A careless person removes a lock, another program appends, and neither asks anyone. Three windows
-//! stay open to them, since no file-system call closes them: between the `mkdir` and the open of
-//! the lock directory (then a process can take the next one's lock for its own), between reading
-//! back and truncating (then the stranger's bytes are cut), and between comparing and removing the
-//! lock directory (then the next one's lock goes, if it has no owner record yet; here the two are
-//! one call, so that this window cannot be shown). Strangers stay out of the first two unless a
-//! setup is `is_indecent`; `tests/explore.rs` shows both limits. The other program
-//! fsyncs what it appends: behind bytes that nobody fsyncs, an fsync that fails dooms whatever
-//! follows, and no protocol that does not know of them can help.
+//! A careless person removes a lock, another program appends, and neither asks anyone. Three
+//! windows stay open to them, since no file-system call closes them: between the `mkdir` and the
+//! open of the lock directory (then a process can take the next one's lock for its own), between
+//! reading back and truncating (then the stranger's bytes are cut), and between comparing and
+//! removing the lock directory (then the next one's lock goes, if it has no owner record yet; here
+//! the two are one call, so that this window cannot be shown). Strangers stay out of the first two
+//! unless a setup is `is_indecent`; `tests/explore.rs` shows both limits. The other program fsyncs
+//! what it appends: behind bytes that nobody fsyncs, an fsync that fails dooms whatever follows,
+//! and no protocol that does not know of them can help.
 //!
 //! # A person
 //!

@@ -2,8 +2,9 @@
 //!
 //! The bus never repairs anything, so these texts are part of the protocol: the harness explores
 //! what comes of a person who takes these steps (`harness/src/scene.rs`), carries out the printed
-//! commands after real crashes, and the README's runbook is made from them. Two rules stand above all: every bus process is stopped first, and one person works
-//! at a time (a lock is *claimed* by renaming its owner record, which succeeds once).
+//! commands after real crashes, and the README's runbook is made from them. Two rules stand above
+//! all: every bus process is stopped first, and one person works at a time (a lock is *claimed* by
+//! renaming its owner record, or by making a directory where there is none; either succeeds once).
 //!
 //! # Why a dead writer's lock is not just removed
 //!
