@@ -250,6 +250,59 @@ fn the_steps_for_a_torn_tail_stop_when_the_log_is_no_longer_the_one_described() 
 }
 
 #[test]
+fn a_tail_torn_twice_at_one_offset_is_cut_twice_and_both_copies_are_kept() {
+    let bench = Bench::with_log(LESSON);
+    let copies = ["events.jsonl.torn-at-3617", "events.jsonl.torn-at-3617.2"];
+    for (tail, copy) in [b"{\"a\"".as_slice(), b"{\"b\""].into_iter().zip(copies) {
+        let torn = [LESSON, tail].concat();
+        bench.write_log(&torn);
+        follow(&bench, &doctor(&bench, 3)).unwrap();
+        assert_eq!(bench.log_bytes(), LESSON);
+        assert_eq!(std::fs::read(bench.data.join(copy)).unwrap(), torn);
+    }
+    assert_eq!(bench.names(), ["events.jsonl", copies[0], copies[1]]);
+}
+
+/// Steps that were printed earlier, beside a whole record of the length that the torn one had.
+#[test]
+fn old_steps_for_a_torn_tail_cut_no_whole_record_of_that_length() {
+    let whole = b"{\"type\":\"x\"}\n";
+    let torn = [LESSON, &[b' '; 13][..]].concat();
+    assert_eq!(whole.len(), 13);
+    let bench = Bench::with_log(&torn);
+    let report = doctor(&bench, 3);
+    let sound = [LESSON, whole.as_slice()].concat();
+    bench.write_log(&sound);
+    assert!(follow(&bench, &report).unwrap_err().starts_with("cmp"));
+    assert_eq!(bench.log_bytes(), sound);
+}
+
+#[test]
+fn two_people_cannot_both_take_the_lock_under_which_a_torn_tail_is_cut() {
+    let bench = Bench::with_log(&[LESSON, b"{".as_slice()].concat());
+    let report = doctor(&bench, 3);
+    let take = commands(&report).into_iter().find(|command| command.starts_with("mkdir")).unwrap();
+    assert_eq!(bench.shell(&take).code, 0, "{take}");
+    assert_ne!(bench.shell(&take).code, 0, "{take}");
+    // Whoever asks doctor now is told that somebody works on it.
+    let second = doctor(&bench, 3);
+    assert!(second["recovery"].to_string().contains("claimed already"), "{second:#}");
+}
+
+#[test]
+fn a_rewrite_that_was_interrupted_behind_its_copy_can_be_made_again() {
+    let bench = locked(LESSON, Some(&owner(|owner| owner.started_at = Some("long ago".into()))));
+    let mut report = doctor(&bench, 3);
+    let steps = report["recovery"].as_array_mut().unwrap();
+    let replaced = steps.iter().position(|step| step.to_string().contains("`mv -f")).unwrap();
+    steps.truncate(replaced);
+    follow(&bench, &report).unwrap();
+    assert!(bench.data.join("events.jsonl.rewritten").exists());
+    follow(&bench, &doctor(&bench, 3)).unwrap();
+    assert_eq!((bench.log_bytes(), bench.names()), (LESSON.to_vec(), vec!["events.jsonl".into()]));
+}
+
+#[test]
 fn other_damage_is_kept_and_the_steps_start_a_new_directory() {
     let damaged = [LESSON, b"[]\n".as_slice()].concat();
     let bench = Bench::with_log(&damaged);
@@ -350,8 +403,21 @@ fn a_lock_beside_no_log_and_beside_an_empty_one_can_be_cleared() {
 
     let bench = locked(b"", None);
     std::fs::remove_file(bench.log()).unwrap();
-    follow(&bench, &doctor(&bench, 3)).unwrap();
+    let report = doctor(&bench, 3);
+    follow(&bench, &report).unwrap();
     assert_eq!(bench.names(), [""; 0]);
+
+    // A log that came after doctor's look may hold bytes that are not on the disk.
+    let bench = locked(b"", None);
+    bench.write_log(LESSON);
+    assert!(follow(&bench, &report_for(&report, &bench)).unwrap_err().contains("test ! -e"));
+    assert!(bench.lock().exists());
+}
+
+/// The steps that were printed for a directory of another test, for this one.
+fn report_for(report: &Value, bench: &Bench) -> Value {
+    let from = report["dataDir"].as_str().unwrap();
+    serde_json::from_str(&report.to_string().replace(from, bench.data.to_str().unwrap())).unwrap()
 }
 
 #[test]

@@ -550,6 +550,19 @@ fn records_that_do_not_fold_are_refused_with_their_line() {
     assert_eq!(home.log(), log);
 }
 
+/// The first commit makes the names above the data directory durable, and `missing` is none of them.
+#[test]
+fn a_data_directory_behind_the_dots_of_a_missing_one_is_refused_and_nothing_is_made() {
+    let home = Home::empty();
+    let refused = Settings::of_data_dir(&home.root.path().join("missing/../data"));
+    assert_failed(&register(&mut Bus::new(refused), "x"), "lock-unavailable", 3);
+    assert_eq!(fs::read_dir(home.root.path()).unwrap().count(), 0);
+    fs::create_dir(home.root.path().join("missing")).unwrap();
+    let there = Settings::of_data_dir(&home.root.path().join("missing/../deep/data"));
+    assert_eq!(register(&mut Bus::new(there), "x").exit_code, 0);
+    assert!(home.root.path().join("deep/data/events.jsonl").exists());
+}
+
 #[test]
 fn history_rewritten_under_a_warm_handle_fails_closed_until_restart() {
     for rewrite in [

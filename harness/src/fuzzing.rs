@@ -107,8 +107,7 @@ pub const PLANTED: [Planted; 8] = [
         |bytes| {
             answers_alike(bytes, |output| {
                 let first = output.split_inclusive(|byte| *byte == b'\n').next();
-                let again = first.unwrap_or_default().to_vec();
-                output.splice(0..0, again.repeat(LINES_MAX));
+                output.splice(0..0, first.unwrap_or_default().to_vec());
             });
         },
         "no line has two answers",
@@ -126,9 +125,6 @@ pub const PLANTED: [Planted; 8] = [
         "stands outside of quotes",
     ),
 ];
-
-/// No seed of lines from a client has as many.
-const LINES_MAX: usize = 1_000;
 
 /// Gives every named seed, and mutations of it, to its target; what is planted must be found.
 #[must_use]
@@ -361,7 +357,8 @@ fn answers_alike(bytes: &[u8], bend: fn(&mut Vec<u8>)) {
     bend(&mut output);
     assert!(output.ends_with(b"\n"), "an answer is a line");
     let lines: Vec<_> = output[..output.len() - 1].split(|byte| *byte == b'\n').collect();
-    let asked = input.iter().filter(|byte| **byte == b'\n').count();
+    let asked = input.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let asked = asked.count();
     assert!(lines.len() <= asked, "no line has two answers");
     for line in &lines {
         let answer = read_value(line).unwrap_or_else(|fault| panic!("{fault:?} in an answer"));

@@ -540,11 +540,10 @@ fn told_by_worker(envelope: &[u8]) -> Result<Outcome, String> {
     let outcome = told_by(envelope)?;
     let code = object(envelope)?.get_text("code").map(ToString::to_string);
     match (&outcome, code.as_deref()) {
-        (Outcome::FailedClosed, Some("lock-timeout")) => Ok(outcome),
+        (Outcome::Answered(_), _) | (Outcome::FailedClosed, Some("lock-timeout")) => Ok(outcome),
         (Outcome::FailedClosed | Outcome::Unknown, code) => {
             Err(format!("failed closed for no reason: {code:?}"))
         }
-        (Outcome::Answered(_), _) => Ok(outcome),
     }
 }
 

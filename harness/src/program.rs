@@ -92,7 +92,8 @@ impl Program {
 
     /// What a person does who finds trouble and no bus process left: asks the doctor, and carries
     /// out the commands it prints, one by one, in a shell. Looking for processes is left out, since
-    /// other checks run theirs. Gives the commands; none when the doctor finds nothing.
+    /// other checks run theirs, and a restart is no command: what comes of one is the explorer's
+    /// and the power cuts' business. Gives the commands; none when the doctor finds nothing.
     ///
     /// # Errors
     ///

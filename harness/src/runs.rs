@@ -139,7 +139,8 @@ fn small() -> Vec<Run> {
     let with_reader = vec![Plan::cold(&[Kind::Two]), Plan::cold(&[Kind::Look])];
     let with_server = vec![Plan::warm(&[Kind::One, Kind::One]), Plan::cold(&[Kind::One])];
     let restoring = Budget { restores: 1, io_errors: 0, short_writes: 0, ..ONE_OF_EACH };
-    let two_repairs = Budget { crashes: 1, sync_failures: 1, repairs: 2, ..Budget::NONE };
+    let two_repairs =
+        Budget { crashes: 1, power_cuts: 1, sync_failures: 1, repairs: 2, ..Budget::NONE };
     let people = Setup { people: 2, ..Setup::new(commits(3, 1), two_repairs) };
     let careless = Budget { careless: 1, ..Budget::NONE };
     let foreign = Budget { foreign_appends: 1, power_cuts: 0, repairs: 0, ..ONE_OF_EACH };
@@ -156,7 +157,7 @@ fn small() -> Vec<Run> {
         run(
             "2 processes, new directory",
             Setup::new(commits(2, 1), ONE_OF_EACH).fresh(),
-            19_487,
+            19_490,
             &USUAL,
         ),
         run("2 processes, pages evicted", Setup::new(commits(2, 1), evicting), 27_948, &USUAL),
@@ -187,8 +188,8 @@ fn small() -> Vec<Run> {
         run(
             "3 processes, 2 people repair",
             people,
-            4_200,
-            &[COMMIT, TAKEN_BACK, OUTLIVES, REPAIRED],
+            46_703,
+            &[COMMIT, TAKEN_BACK, OUTLIVES, CUT, REPAIRED],
         ),
         run(
             "2 processes, a person repairs twice",

@@ -15,6 +15,9 @@
 //! and no other process can tell. That it may fail is a move of its own. With any of them in the
 //! budget every call is a move.
 //!
+//! *A process that keeps the lock* is over: whatever it was asked next would wait for its own lock
+//! in vain, and other processes show what comes once a person has freed it.
+//!
 //! *Processes that have not started* and have the same plan start in order: before its first step a
 //! process differs from another only by its name, and no invariant speaks of names.
 //!
@@ -33,7 +36,9 @@
 //! # A person
 //!
 //! Does what doctor prints (`store/src/report/recovery.rs`), and only while no process lives. Each
-//! step is a move, and processes may start in between.
+//! step is a move, and processes may start in between. Doctor is asked when no process lives, too:
+//! where it was asked before, the commands themselves see that the log or the lock has changed. A
+//! person's fsync does not fail: doctor says to restart then.
 //!
 //! * *A lock.* Claims it. One of an earlier boot, or of a command that only reads, is then removed.
 //!   Else every whole line is copied, the copy fsynced and renamed over the log, the data directory
@@ -41,6 +46,7 @@
 //!   cut, and a lock of an earlier boot.)
 //! * *A lock of an earlier boot* has lost its owner record or has kept it, as the power cut liked;
 //!   without the record nobody can tell that boot from this one. Both are moves.
+//! * *No log beside a lock.* There is nothing to copy.
 //! * *A torn tail and no lock.* Makes the lock and claims it, cuts the tail in place, fsyncs the
 //!   log, and removes the lock.
 //! * *Any other damage.* Leaves the log alone: doctor's way out is another data directory.
@@ -494,7 +500,10 @@ impl Scene {
                 next.history.batches_may_be_cut = true;
                 next.restart(setup, image)?;
             }
-            Move::Reboot(image) => next.restart(setup, image)?,
+            Move::Reboot(image) => {
+                next.history.batches_may_be_cut = true;
+                next.restart(setup, image)?;
+            }
             Move::Evict => {
                 next.left.evictions -= 1;
                 next.world.evict();
@@ -556,8 +565,8 @@ impl Scene {
     fn restart(&mut self, setup: &Setup, image: u16) -> Option<()> {
         let images = self.world.images(setup.is_fine);
         self.world = images.into_iter().nth(usize::from(image))?;
-        for worker in &mut self.workers {
-            if !worker.is_new() && worker.stage != Stage::Over {
+        for (worker, plan) in self.workers.iter_mut().zip(&setup.plans) {
+            if worker.lives(plan) {
                 worker.update(Worker::kill);
             }
         }

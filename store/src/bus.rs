@@ -9,6 +9,7 @@
 //! is unconfirmed (this process keeps that lock, and would only wait for itself).
 
 use std::collections::HashMap;
+use std::path::Component;
 use std::time::{Duration, Instant, SystemTime};
 
 use gaia_bus_model::command::{Command, Limits, Verb};
@@ -428,12 +429,24 @@ fn unfinished() -> Failure {
 /// here: the first commit does that under the lock, where an fsync that fails is not forgotten.
 fn create_data_dir(paths: &Paths) -> Result<(), Failure> {
     use std::os::unix::fs::DirBuilderExt;
+    if data_dir_exists(paths)? {
+        return Ok(());
+    }
     let path = &paths.data_dir;
-    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
-    made.map_err(|error| {
-        let text = format!("creating the data directory {}: {error}", path.display());
-        Failure::LockUnavailable { error: DiskError { code: error.raw_os_error(), text } }
-    })
+    let failed = |code, text: &dyn std::fmt::Display| {
+        let text = format!("creating the data directory {}: {text}", path.display());
+        Err(Failure::LockUnavailable { error: DiskError { code, text } })
+    };
+    // The first commit makes the names above the data directory durable, and no others.
+    let missing = path.ancestors().take_while(|above| above.symlink_metadata().is_err());
+    if missing.flat_map(|above| above.components().next_back()).any(|it| it == Component::ParentDir)
+    {
+        return failed(None, &"there is a .. behind a directory that does not exist");
+    }
+    match std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path) {
+        Ok(()) => Ok(()),
+        Err(error) => failed(error.raw_os_error(), &error),
+    }
 }
 
 /// Short sleeps that do not grow: growing ones punish whoever has waited longest, and fixed ones

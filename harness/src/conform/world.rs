@@ -54,8 +54,7 @@ pub enum Point {
     RemoveLock,
 }
 
-/// Where a fault may be planted; the later ones only matter behind an earlier one.
-/// All of them.
+/// All of them; the later ones only matter behind an earlier one.
 pub const POINTS: [Point; 20] = [
     Point::MakeLock,
     Point::InspectLock,

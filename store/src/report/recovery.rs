@@ -17,7 +17,7 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::lock::{LockReport, Owner, Running};
 use crate::log::{Damage, DamageKind};
@@ -207,24 +207,31 @@ fn mark(owner: &Owner) -> &str {
 /// release alone may have failed behind an answered record.
 fn rewrite(paths: &Paths, log_exists: bool) -> Vec<Step> {
     let directory = quote(paths.data_dir.as_os_str());
-    let sync_directory = run("Sync the directory", format!("sync -- {directory}"));
-    if !log_exists {
-        return vec![sync_directory];
-    }
     let log = quote(paths.log.as_os_str());
+    const ONCE: &str = "If this fails, do not repeat it (a second sync proves nothing): restart \
+                        this machine, and run doctor again";
+    if !log_exists {
+        return vec![run(
+            &format!("Sync the directory, if there is still no log in it. {ONCE}"),
+            format!("test ! -e {log} && sync -- {directory}"),
+        )];
+    }
     let copy = quote(beside(&paths.log, ".rewritten").as_os_str());
     vec![
         run(
-            "Copy every whole line of the log",
-            format!("(set -C; umask 077; head -n \"$(wc -l < {log})\" -- {log} > {copy})"),
+            "Copy every whole line of the log, and sync the copy. If this fails, it may be \
+             repeated: it begins with a new copy",
+            format!(
+                "rm -f -- {copy} && (set -C; umask 077; \
+                 head -n \"$(wc -l < {log})\" -- {log} > {copy}) && sync -- {copy}"
+            ),
         ),
-        run("Sync the copy", format!("sync -- {copy}")),
         run(
             "Compare: this must print nothing and succeed",
             format!("head -n \"$(wc -l < {log})\" -- {log} | cmp - {copy}"),
         ),
         run("Put the copy in the log's place", format!("mv -f -- {copy} {log}")),
-        sync_directory,
+        run(&format!("Sync the directory. {ONCE}"), format!("sync -- {directory}")),
     ]
 }
 
@@ -246,7 +253,8 @@ fn torn_tail(offset: u64, length: u64, paths: &Paths) -> Vec<Step> {
     let log = quote(paths.log.as_os_str());
     let lock = quote(paths.lock.as_os_str());
     let claimed = quote(paths.lock.join(CLAIMED_NAME).as_os_str());
-    let copy = quote(beside(&paths.log, &format!(".torn-at-{offset}")).as_os_str());
+    let copy = unused(&beside(&paths.log, &format!(".torn-at-{offset}")));
+    let copy = quote(copy.as_os_str());
     let whole = offset.saturating_add(length);
     vec![
         run(
@@ -262,11 +270,13 @@ fn torn_tail(offset: u64, length: u64, paths: &Paths) -> Vec<Step> {
             &format!(
                 "Remove only the {length} bytes after the last newline, at byte offset {offset}, \
                  and sync the file. They are part of a record that was never acknowledged to \
-                 anyone"
+                 anyone. If this fails, the file is not as it was: give the lock back and run \
+                 doctor again"
             ),
             format!(
-                "test \"$(wc -c < {log})\" -eq {whole} && truncate -s {offset} -- {log} && \
-                 sync -- {log}"
+                "cmp -- {log} {copy} && test \"$(wc -c < {log})\" -eq {whole} && \
+                 test \"$(tail -c {length} -- {log} | wc -l)\" -eq 0 && \
+                 truncate -s {offset} -- {log} && sync -- {log}"
             ),
         ),
         run("Give the lock back", format!("rmdir -- {claimed} && rmdir -- {lock}")),
@@ -300,10 +310,17 @@ fn in_data_dir(command: &str, data_dir: &Path) -> String {
 }
 
 /// A path with something behind its last name.
-fn beside(path: &Path, suffix: &str) -> std::path::PathBuf {
+fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_os_string();
     name.push(suffix);
     name.into()
+}
+
+/// A path at which there is nothing: an earlier tail may have been torn at the same offset.
+fn unused(path: &Path) -> PathBuf {
+    let numbered = (2..).map(|number: u64| beside(path, &format!(".{number}")));
+    let mut all = std::iter::once(path.to_owned()).chain(numbered);
+    all.find(|path| path.symlink_metadata().is_err()).unwrap_or_else(|| path.to_owned())
 }
 
 /// One word for a POSIX shell, whatever it holds. Ordinary text stands in single quotes; text that

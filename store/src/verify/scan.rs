@@ -200,14 +200,13 @@ impl Stripper<'_> {
         self.code.literals.push((line, literal));
     }
 
-    /// After an `r`: a raw string or a raw identifier.
+    /// After an `r`: a raw string, or a raw identifier, which stays without its `r#`.
     fn raw(&mut self) {
         let mut hashes = 0;
         while self.rest.next_if_eq(&'#').is_some() {
             hashes += 1;
         }
         if self.rest.next_if_eq(&'"').is_none() {
-            self.code.text.push('r');
             return;
         }
         let line = self.line;
@@ -301,6 +300,7 @@ mod tests {
             "'\\'' ; TcpListener",
             "br\"\\\" ; TcpListener",
             "r#type ; TcpListener",
+            "r#TcpListener",
         ] {
             assert_eq!(whats(source), ["TcpListener"], "{source}");
         }
