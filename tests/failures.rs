@@ -550,7 +550,7 @@ fn records_that_do_not_fold_are_refused_with_their_line() {
     assert_eq!(home.log(), log);
 }
 
-/// The first commit makes the names above the data directory durable, and `missing` is none of them.
+/// The first commit makes the names above the data directory durable; `missing` is none of them.
 #[test]
 fn a_data_directory_behind_the_dots_of_a_missing_one_is_refused_and_nothing_is_made() {
     let home = Home::empty();
