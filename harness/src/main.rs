@@ -27,7 +27,7 @@ enum Command {
         /// Write the table to this file too.
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
-        /// With the larger bounds: about an hour and 10 GB.
+        /// With the larger bounds: some fifteen minutes.
         #[arg(long)]
         full: bool,
         /// Only what takes seconds and needs no process, file system or privilege.
