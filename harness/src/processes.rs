@@ -184,8 +184,10 @@ fn spoiled(log: &[Object], history: &[Operation]) -> Vec<(&'static str, bool)> {
     if let Some(operation) = lied.iter_mut().find(|operation| answered(operation)) {
         operation.outcome = Outcome::Answered(Ok(Object::new()));
     }
+    // A registration: of most other commands a killed process may have left the very same record.
     let mut unfailed = history.to_vec();
-    if let Some(operation) = unfailed.iter_mut().rfind(|operation| answered(operation)) {
+    let registers = |it: &Operation| it.verb == Verb::Register && answered(it);
+    if let Some(operation) = unfailed.iter_mut().rfind(|operation| registers(operation)) {
         operation.outcome = Outcome::FailedClosed;
     }
     let mut early = history.to_vec();

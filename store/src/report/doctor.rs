@@ -83,7 +83,7 @@ pub struct Doctor {
     /// What is not wrong, and yet worth knowing.
     pub warnings: Vec<String>,
     /// What to do next, where there is nothing yet.
-    pub note: Option<&'static str>,
+    pub note: Option<String>,
     /// The exit code.
     #[serde(skip)]
     pub exit_code: u8,
@@ -135,7 +135,6 @@ pub struct CorrelationFinding {
     pub sentence: &'static str,
 }
 
-const NOTHING_YET: &str = "nothing is here yet; run `gaia-bus initialize --apply`";
 const NEAR_THE_END: &str = "its correlation id is less than one claim window below the ceiling";
 
 impl Doctor {
@@ -148,7 +147,7 @@ impl Doctor {
         match bus.read(Archive::new()) {
             Ok(reading) => {
                 let warning = reading.warning.clone();
-                doctor.judge(reading, begun.elapsed());
+                doctor.judge(reading, begun.elapsed(), bus.settings());
                 if let Some(sentence) = warning {
                     doctor.not_released(sentence, &bus);
                 }
@@ -200,11 +199,15 @@ impl Doctor {
     }
 
     /// The log folds: is it sound?
-    fn judge(&mut self, reading: Reading<Archive>, took: Duration) {
+    fn judge(&mut self, reading: Reading<Archive>, took: Duration, settings: &Settings) {
         let Reading { fold, log_bytes, .. } = reading;
         self.log_bytes = log_bytes;
         self.log_exists |= log_bytes > 0;
-        self.note = (log_bytes == 0).then_some(NOTHING_YET);
+        self.note = (log_bytes == 0).then(|| {
+            let data_dir = &absolute(settings).data_dir;
+            let begin = recovery::in_data_dir("initialize --apply", data_dir);
+            format!("nothing is here yet; run `{begin}`")
+        });
         self.log = LogReport::of(&fold, took);
         let unminted = self.log.integrity_findings.len();
         let mut wrong = Vec::new();
@@ -273,7 +276,7 @@ impl Doctor {
         let trouble = match (failure, &self.lock) {
             (Failure::LockTimeout { .. }, Some(lock)) => Trouble::LockHeld(lock),
             (Failure::LockTimeout { .. }, None) => {
-                self.note = Some("the lock was released just now; run doctor again");
+                self.note = Some("the lock was released just now; run doctor again".into());
                 return;
             }
             (Failure::LockUnavailable { .. }, _) if lock_is_foreign => Trouble::LockForeign,

@@ -17,6 +17,7 @@
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::lock::{LockReport, Owner, Running};
@@ -73,7 +74,9 @@ impl Trouble<'_> {
 pub struct Step {
     /// The sentence.
     pub text: String,
-    /// The command, for a POSIX shell with GNU tools; every path in it is quoted.
+    /// The command, for a POSIX shell with GNU tools; every path in it is quoted. It holds no
+    /// double quote and no backslash of its own, so that it can be copied out of JSON as it is
+    /// shown.
     pub command: Option<String>,
 }
 
@@ -117,7 +120,8 @@ fn stop_every_process() -> Step {
     run(
         "Stop every bus process: agent sessions, the servers they started, and scripts, on every \
          host that uses this data directory. Then look that none is left (those of other data \
-         directories may go on)",
+         directories may go on). From here on stop at the first command that fails, and run doctor \
+         again",
         "pgrep -a gaia-bus".into(),
     )
 }
@@ -148,7 +152,11 @@ fn left_over_lock(lock: &LockReport, paths: &Paths, log_bytes: Option<u64>) -> V
         ));
         steps.extend(rewrite(paths, log_bytes.is_some()));
     }
-    steps.push(run("Remove the lock", claimed));
+    steps.push(run(
+        "Remove the lock. If it is not empty, something else put files into it: move them out \
+         first",
+        claimed,
+    ));
     steps
 }
 
@@ -177,18 +185,30 @@ fn claim(lock: &LockReport, paths: &Paths) -> (Step, String) {
         let remove = if found.is_dir() { "rmdir" } else { "rm" };
         return (step, format!("{remove} -- {claimed} && rmdir -- {directory}"));
     }
+    // Without a token the directory itself must be the one that was seen: its change time moves
+    // with every name that is made or removed in it.
+    let identity = paths.lock.symlink_metadata().map_or_else(
+        |_| String::new(),
+        |found| {
+            let (inode, seconds, nanoseconds) = (found.ino(), found.ctime(), found.ctime_nsec());
+            format!(
+                "test $(stat -c %i-%.9Z -- {directory}) = {inode}-{seconds}.{nanoseconds:09} && "
+            )
+        },
+    );
     let no_record = owner_path.symlink_metadata().is_err();
     if no_record && lock.owner.is_none() {
         let step = run(
-            "Claim the lock, so that you alone work on it. It has no owner record; if this fails, \
-             someone else works on it: stop here",
-            format!("mkdir -- {claimed}"),
+            "Claim the lock, so that you alone work on it, and only if it is still the one \
+             described here. It has no owner record; if this fails, it is another lock or someone \
+             else works on it: stop here",
+            format!("{identity}mkdir -- {claimed}"),
         );
         return (step, format!("rmdir -- {claimed} && rmdir -- {directory}"));
     }
-    let mark = lock.owner.as_ref().map(mark).filter(|mark| !mark.is_empty());
-    let check = mark.map_or_else(String::new, |mark| {
-        format!("grep -qF -e {} -- {record} && ", quote(OsStr::new(mark)))
+    let token = lock.owner.as_ref().map(mark).filter(|mark| !mark.is_empty());
+    let check = token.map_or(identity, |token| {
+        format!("grep -qF -e {} -- {record} && ", quote(OsStr::new(token)))
     });
     let step = run(
         "Claim the lock, so that you alone work on it, and only if it is still the one described \
@@ -217,26 +237,38 @@ fn rewrite(paths: &Paths, log_exists: bool) -> Vec<Step> {
         )];
     }
     let copy = quote(beside(&paths.log, ".rewritten").as_os_str());
+    let torn = quote(unused(&beside(&paths.log, ".torn")).as_os_str());
     vec![
         run(
             "Copy every whole line of the log, and sync the copy. If this fails, it may be \
              repeated: it begins with a new copy",
             format!(
                 "rm -f -- {copy} && (set -C; umask 077; \
-                 head -n \"$(wc -l < {log})\" -- {log} > {copy}) && sync -- {copy}"
+                 head -n $(wc -l < {log}) -- {log} > {copy}) && \
+                 cp -p --attributes-only -- {log} {copy} && sync -- {copy}"
             ),
         ),
         run(
-            "Compare: this must print nothing and succeed",
-            format!("head -n \"$(wc -l < {log})\" -- {log} | cmp - {copy}"),
+            "Keep the file as it is, if more than whole lines stand in it: that is the evidence",
+            format!(
+                "cmp -s -- {log} {copy} || \
+                 (set -C; umask 077; cat -- {log} > {torn} && sync -- {torn})"
+            ),
         ),
-        run("Put the copy in the log's place", format!("mv -f -- {copy} {log}")),
+        run(
+            "Compare, which must print nothing, and put the copy in the log's place",
+            format!(
+                "test $(wc -l < {log}) -eq $(wc -l < {copy}) && \
+                 cmp -n $(wc -c < {copy}) -- {log} {copy} && mv -f -- {copy} {log}"
+            ),
+        ),
         run(&format!("Sync the directory. {ONCE}"), format!("sync -- {directory}")),
     ]
 }
 
 fn foreign_lock(paths: &Paths) -> Vec<Step> {
     let lock = quote(paths.lock.as_os_str());
+    let aside = quote(unused(&beside(&paths.lock, ".foreign")).as_os_str());
     vec![
         run(
             "No bus made this: a lock is a directory. Find out what did",
@@ -244,7 +276,7 @@ fn foreign_lock(paths: &Paths) -> Vec<Step> {
         ),
         run(
             "Move it out of the way",
-            format!("mv -n -- {lock} {}", quote(beside(&paths.lock, ".foreign").as_os_str())),
+            format!("mv -nT -- {lock} {aside} && test ! -e {lock} -a ! -L {lock}"),
         ),
     ]
 }
@@ -270,12 +302,12 @@ fn torn_tail(offset: u64, length: u64, paths: &Paths) -> Vec<Step> {
             &format!(
                 "Remove only the {length} bytes after the last newline, at byte offset {offset}, \
                  and sync the file. They are part of a record that was never acknowledged to \
-                 anyone. If this fails, the file is not as it was: give the lock back and run \
-                 doctor again"
+                 anyone, unless something else than this bus has cut the file. If this fails, the \
+                 file is not as it was: give the lock back and run doctor again"
             ),
             format!(
-                "cmp -- {log} {copy} && test \"$(wc -c < {log})\" -eq {whole} && \
-                 test \"$(tail -c {length} -- {log} | wc -l)\" -eq 0 && \
+                "cmp -- {log} {copy} && test $(wc -c < {log}) -eq {whole} && \
+                 test $(tail -c {length} -- {log} | wc -l) -eq 0 && \
                  truncate -s {offset} -- {log} && sync -- {log}"
             ),
         ),
@@ -305,7 +337,7 @@ fn run(text: &str, command: String) -> Step {
     Step { text: text.to_owned(), command: Some(command) }
 }
 
-fn in_data_dir(command: &str, data_dir: &Path) -> String {
+pub(super) fn in_data_dir(command: &str, data_dir: &Path) -> String {
     format!("gaia-bus {command} --data-dir={}", quote(data_dir.as_os_str()))
 }
 
@@ -412,6 +444,25 @@ mod tests {
         assert!(told(Some(0)).contains("Reboot this machine") && !told(Some(0)).contains("Copy"));
         assert!(told(Some(1)).contains("Copy every whole line"));
         assert!(!told(None).contains("Copy"), "there is nothing to copy");
+    }
+
+    #[test]
+    fn the_commands_for_an_ordinary_path_are_the_same_in_json() {
+        let held = lock(Some(true), "write", None);
+        let unrecorded = LockReport { owner: None, ..lock(None, "write", None) };
+        for trouble in [
+            Trouble::LockHeld(&held),
+            Trouble::LockHeld(&unrecorded),
+            Trouble::LockForeign,
+            Trouble::TornTail { offset: 10, length: 3 },
+            Trouble::LogUnusable,
+        ] {
+            for log_bytes in [None, Some(0), Some(1)] {
+                for step in steps(trouble, &Paths::of(Path::new("/d")), log_bytes) {
+                    assert!(!step.to_string().contains(['"', '\\']), "{step}");
+                }
+            }
+        }
     }
 
     #[test]
