@@ -27,7 +27,7 @@ enum Command {
         /// Write the table to this file too.
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
-        /// With the larger bounds: some fifteen minutes.
+        /// With the larger bounds: about twice as long.
         #[arg(long)]
         full: bool,
         /// Only what takes seconds and needs no process, file system or privilege.
@@ -45,7 +45,7 @@ enum Command {
         /// Which one.
         #[arg(value_parser = CHECKS.map(|check| check.name))]
         name: String,
-        /// With the larger bounds.
+        /// With the larger bounds: see gate --full.
         #[arg(long)]
         full: bool,
     },
