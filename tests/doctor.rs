@@ -282,22 +282,56 @@ fn old_steps_for_a_torn_tail_cut_no_whole_record_of_that_length() {
 fn two_people_cannot_both_take_the_lock_under_which_a_torn_tail_is_cut() {
     let bench = Bench::with_log(&[LESSON, b"{".as_slice()].concat());
     let report = doctor(&bench, 3);
-    let take = commands(&report).into_iter().find(|command| command.starts_with("mkdir")).unwrap();
-    assert_eq!(bench.shell(&take).code, 0, "{take}");
-    assert_ne!(bench.shell(&take).code, 0, "{take}");
-    // Whoever asks doctor now is told that somebody works on it.
-    let second = doctor(&bench, 3);
-    assert!(second["recovery"].to_string().contains("claimed already"), "{second:#}");
+    claim_once(&bench, &report, |command| command.starts_with("mkdir"));
+}
+
+/// Carries out the step that claims the lock, which nobody can do twice; what doctor says then.
+fn claim_once(bench: &Bench, report: &Value, claims: fn(&String) -> bool) -> Value {
+    let claim = commands(report).into_iter().find(claims).unwrap();
+    assert_eq!(bench.shell(&claim).code, 0, "{claim}");
+    assert_ne!(bench.shell(&claim).code, 0, "{claim}");
+    let again = doctor(bench, 3);
+    assert!(again["recovery"].to_string().contains("claimed already"), "{again:#}");
+    again
+}
+
+/// Carries out the steps up to the first whose command holds these words, which comes next.
+fn follow_until(bench: &Bench, report: &Value, words: &str) -> String {
+    let commands = commands(report).into_iter();
+    for command in commands.filter(|command| !command.starts_with("pgrep")) {
+        if command.contains(words) {
+            return command;
+        }
+        assert_eq!(bench.shell(&command).code, 0, "{command}");
+    }
+    panic!("no step has {words}")
+}
+
+#[test]
+fn a_tail_that_changed_behind_its_copy_is_not_cut() {
+    let bench = Bench::with_log(&[LESSON, b"{\"a\"".as_slice()].concat());
+    let cut = follow_until(&bench, &doctor(&bench, 3), "truncate");
+    let changed = [LESSON, b"{\"b\"".as_slice()].concat();
+    bench.write_log(&changed);
+    assert_ne!(bench.shell(&cut).code, 0, "{cut}");
+    assert_eq!(bench.log_bytes(), changed);
+}
+
+#[test]
+fn a_copy_that_lost_lines_does_not_take_the_place_of_the_log() {
+    let bench = locked(LESSON, None);
+    let replace = follow_until(&bench, &doctor(&bench, 3), "mv -f");
+    for lost in [b"".as_slice(), &LESSON[..LESSON.iter().position(|b| *b == b'\n').unwrap() + 1]] {
+        std::fs::write(bench.data.join("events.jsonl.rewritten"), lost).unwrap();
+        assert_ne!(bench.shell(&replace).code, 0, "{replace}");
+        assert_eq!(bench.log_bytes(), LESSON);
+    }
 }
 
 #[test]
 fn a_rewrite_that_was_interrupted_behind_its_copy_can_be_made_again() {
     let bench = locked(LESSON, Some(&owner(|owner| owner.started_at = Some("long ago".into()))));
-    let mut report = doctor(&bench, 3);
-    let steps = report["recovery"].as_array_mut().unwrap();
-    let replaced = steps.iter().position(|step| step.to_string().contains("&& mv -f")).unwrap();
-    steps.truncate(replaced);
-    follow(&bench, &report).unwrap();
+    follow_until(&bench, &doctor(&bench, 3), "mv -f");
     assert!(bench.data.join("events.jsonl.rewritten").exists());
     follow(&bench, &doctor(&bench, 3)).unwrap();
     assert_eq!((bench.log_bytes(), bench.names()), (LESSON.to_vec(), vec!["events.jsonl".into()]));
@@ -439,11 +473,7 @@ fn two_people_cannot_both_claim_a_lock_and_a_claim_fits_one_lock_only() {
     for record in [Some(owner(|_| ())), None, Some(b"{\"pid\":1,\"at\":\"then\"}".to_vec())] {
         let bench = locked(LESSON, record.as_deref());
         let report = doctor(&bench, 3);
-        let claim = commands(&report).into_iter().find(|c| c.contains("claimed'")).unwrap();
-        assert_eq!(bench.shell(&claim).code, 0, "{claim}");
-        assert_ne!(bench.shell(&claim).code, 0, "{claim}");
-        let again = doctor(&bench, 3);
-        assert!(again["recovery"].to_string().contains("claimed already"), "{again:#}");
+        let again = claim_once(&bench, &report, |command| command.contains("claimed'"));
         follow(&bench, &again).unwrap();
         assert_eq!(bench.names(), ["events.jsonl"]);
     }

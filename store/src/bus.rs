@@ -285,14 +285,16 @@ impl<D: Disk, E: Edge> Bus<D, E> {
         if let Some(failure) = &self.lasting {
             return Err(failure.clone());
         }
-        if self.warm.is_warm() && !data_dir_exists(&self.settings.paths)? {
-            // Moved away or removed: making it anew would be in the way of whoever mends that.
-            let gone =
-                Failure::HistoryRewritten { known_bytes: self.warm.length(), found_bytes: 0 };
-            self.lasting = lasting(&gone);
-            return Err(gone);
+        if !data_dir_exists(&self.settings.paths)? {
+            if self.warm.is_warm() {
+                // Moved away or removed: making it anew would be in the way of whoever mends that.
+                let gone =
+                    Failure::HistoryRewritten { known_bytes: self.warm.length(), found_bytes: 0 };
+                self.lasting = lasting(&gone);
+                return Err(gone);
+            }
+            create_data_dir(&self.settings.paths)?;
         }
-        create_data_dir(&self.settings.paths)?;
         let warm = std::mem::replace(&mut self.warm, Replay::new(Projection::default()));
         let (result, warm, lock) = self.transact(task, warm)?;
         self.warm = warm;
@@ -429,9 +431,6 @@ fn unfinished() -> Failure {
 /// here: the first commit does that under the lock, where an fsync that fails is not forgotten.
 fn create_data_dir(paths: &Paths) -> Result<(), Failure> {
     use std::os::unix::fs::DirBuilderExt;
-    if data_dir_exists(paths)? {
-        return Ok(());
-    }
     let path = &paths.data_dir;
     let failed = |code, text: &dyn std::fmt::Display| {
         let text = format!("creating the data directory {}: {text}", path.display());
